@@ -2,6 +2,18 @@
 
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
+# A compiler cache where there is one. The two settings let clones in different folders share it.
+find_program(FASTSERVE_CCACHE ccache)
+if(PROJECT_IS_TOP_LEVEL AND FASTSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${FASTSERVE_CCACHE})
+endif()
+
+if(FASTSERVE_LTO)
+  include(CheckIPOSupported)
+  check_ipo_supported(LANGUAGES CXX)
+endif()
+
 # Warnings, sanitizers and LTO: PRIVATE to the target that names them.
 function(fastserve_private_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -14,14 +26,33 @@ function(fastserve_private_options target)
     target_compile_options(${target} PRIVATE -fsanitize=${FASTSERVE_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${FASTSERVE_SANITIZE})
+    if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND FASTSERVE_SANITIZE MATCHES undefined)
+      # clang 14 cannot assemble the check of indirect calls in a coroutine.
+      target_compile_options(${target} PRIVATE -fno-sanitize=function)
+    endif()
   endif()
   if(FASTSERVE_LTO)
     set_property(TARGET ${target} PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL STATIC_LIBRARY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      # Machine code beside the intermediate one, so that an installed archive also links without this very compiler.
+      target_compile_options(${target} PRIVATE -ffat-lto-objects)
+    endif()
+  endif()
+endfunction()
+
+# mimalloc in place of malloc, for executables of ours. The linker must keep it though nothing calls it by name. Under a
+# sanitizer the allocator is the sanitizer's.
+function(fastserve_use_mimalloc target)
+  if(FASTSERVE_MIMALLOC AND NOT FASTSERVE_SANITIZE)
+    find_package(mimalloc REQUIRED)
+    target_link_options(${target} PRIVATE -Wl,--no-as-needed)
+    target_link_libraries(${target} PRIVATE mimalloc)
   endif()
 endfunction()
 
 # fastserve_layer(name SOURCES a.cpp ... DEPENDS fastserve::x ...): the static library of one layer, with its alias
-# fastserve::name and its headers under include/.
+# fastserve::name and its headers under include/. Layers are declared from the lowest to the highest.
 function(fastserve_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(fastserve_${name} STATIC ${arg_SOURCES})
@@ -31,11 +62,26 @@ function(fastserve_layer name)
                                                       $<INSTALL_INTERFACE:include>)
   target_link_libraries(fastserve_${name} PUBLIC ${arg_DEPENDS})
   fastserve_private_options(fastserve_${name})
+  set_property(GLOBAL APPEND PROPERTY FASTSERVE_LAYERS ${name})
+  set_property(GLOBAL APPEND PROPERTY FASTSERVE_LAYER_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
 endfunction()
 
-# fastserve_test(name SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest binary, registered with CTest as one test.
+# fastserve_program(SOURCES a.cpp ... DEPENDS fastserve::x ...): the program, built as bin/fastserve.
+function(fastserve_program)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(fastserve_program ${arg_SOURCES})
+  set_target_properties(fastserve_program PROPERTIES OUTPUT_NAME fastserve
+                                                     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_compile_definitions(fastserve_program PRIVATE FASTSERVE_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(fastserve_program PRIVATE ${arg_DEPENDS})
+  fastserve_private_options(fastserve_program)
+  fastserve_use_mimalloc(fastserve_program)
+endfunction()
+
+# fastserve_test(name [SERIAL] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest binary,
+# registered with CTest as one test. SERIAL: nothing else runs beside it. A binary in which no test ran has failed.
 function(fastserve_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -44,17 +90,49 @@ function(fastserve_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
   fastserve_private_options(${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
+                                          FAIL_REGULAR_EXPRESSION "Running 0 tests")
 endfunction()
 
 # fastserve_microbench(name SOURCES a.cpp ... DEPENDS fastserve::x ...): a Google Benchmark binary that also runs once,
-# briefly, as a smoke test.
+# briefly, as a smoke test. The library exits 0 whatever a benchmark reports, hence the expression.
 function(fastserve_microbench name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   find_package(benchmark REQUIRED)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark benchmark::benchmark_main)
   fastserve_private_options(${name})
+  fastserve_use_mimalloc(${name})
   add_test(NAME ${name}_smoke COMMAND ${name} --benchmark_min_time=0.001)
-  set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 120)
+  set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 120
+                                                FAIL_REGULAR_EXPRESSION "ERROR OCCURRED|Failed to match any")
+  set_property(GLOBAL APPEND PROPERTY FASTSERVE_MICROBENCHMARKS ${name})
+endfunction()
+
+# Writes microbench/targets.txt, the paths of all microbenchmarks, one a line: what script/microbench runs.
+function(fastserve_list_microbenchmarks)
+  get_property(names GLOBAL PROPERTY FASTSERVE_MICROBENCHMARKS)
+  set(lines "")
+  foreach(name IN LISTS names)
+    string(APPEND lines "$<TARGET_FILE:${name}>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/microbench/targets.txt CONTENT "${lines}")
+endfunction()
+
+# fastserve_fuzz(name SOURCES a.cpp ... DEPENDS fastserve::x ... [CORPUS dir]): a libFuzzer binary that also runs as a
+# smoke test: a fixed number of inputs from a fixed seed, after the corpus.
+function(fastserve_fuzz name)
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
+  fastserve_private_options(${name})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(arg_CORPUS)
+    cmake_path(ABSOLUTE_PATH arg_CORPUS)
+  endif()
+  # What libFuzzer finds goes into the first folder it is given, so it is given an empty one of the build before the corpus.
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
+  add_test(NAME ${name}_smoke COMMAND ${name} -runs=50000 -seed=1 -timeout=10 -rss_limit_mb=2048
+                                              ${CMAKE_CURRENT_BINARY_DIR}/${name}.found ${arg_CORPUS})
+  set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 300)
 endfunction()
