@@ -38,31 +38,31 @@ chunked_decoder::result chunked_decoder::decode(char* data, std::size_t size, tr
             produced += p.data.size();
         }
         consumed += p.consumed;
-        if (p.status != status::need_more || consumed == size) return {consumed, produced, p.status};
+        if (p.status != decode_status::need_more || consumed == size) return {consumed, produced, p.status};
     }
 }
 
 chunked_decoder::piece chunked_decoder::next(const char* data, std::size_t size, trailer_sink* trailers) noexcept {
-    if (state_ == state::done) return {0, {}, status::done};
-    if (state_ == state::failed) return {0, {}, status::error};
+    if (state_ == state::done) return {0, {}, decode_status::done};
+    if (state_ == state::failed) return {0, {}, decode_status::error};
     for (std::size_t at = 0; at < size;) {
         if (state_ == state::data) {
             const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_left_, size - at));
             chunk_left_ -= length;
             if (chunk_left_ == 0) state_ = state::data_cr;
-            return {at + length, {data + at, length}, status::need_more};
+            return {at + length, {data + at, length}, decode_status::need_more};
         }
         const char c = data[at];
         const errc e = state_ >= state::trailer_first ? trailer_byte(c, trailers) : line_byte(c);
         if (e != errc::ok) [[unlikely]] {
             error_ = e;
             state_ = state::failed;
-            return {at, {}, status::error};
+            return {at, {}, decode_status::error};
         }
         ++at;
-        if (state_ == state::done) return {at, {}, status::done};
+        if (state_ == state::done) return {at, {}, decode_status::done};
     }
-    return {size, {}, status::need_more};
+    return {size, {}, decode_status::need_more};
 }
 
 // One byte that is neither data nor of the trailer section.

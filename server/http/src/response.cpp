@@ -95,7 +95,7 @@ void response::no_body() noexcept {
 
 void response::release() noexcept {
     shared_.reset();
-    if (body_.capacity() > retained_body_bytes) body_ = std::string();
+    if (body_.capacity() > retained_body_bytes) std::string().swap(body_); // assigning would keep the storage
 }
 
 } // namespace fastserve::http

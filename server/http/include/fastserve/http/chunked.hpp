@@ -20,6 +20,8 @@ struct trailer_sink {
     std::size_t size = 0;
 };
 
+enum class decode_status : std::uint8_t { need_more, done, error };
+
 // Reads one chunked body, in pieces cut anywhere: how the bytes are cut changes neither verdict nor body.
 //
 // The grammar is taken at its word. Sizes are hexadecimal digits and nothing else; extensions are names with an
@@ -36,18 +38,16 @@ struct trailer_sink {
 // owns nothing and may be copied.
 class chunked_decoder {
 public:
-    enum class status : std::uint8_t { need_more, done, error };
-
     struct result {
         std::size_t consumed; // bytes read of the input; for an error, up to the byte that is wrong
         std::size_t produced; // bytes of body, now at the front of the input
-        enum status status;
+        decode_status status;
     };
 
     struct piece {
         std::size_t consumed;
         std::string_view data; // body bytes, in the input
-        enum status status;
+        decode_status status;
     };
 
     explicit chunked_decoder(const limits& l, std::uint64_t max_body) noexcept;
@@ -62,7 +62,7 @@ public:
     // consumed, while that is not empty and need_more is returned.
     piece next(const char* data, std::size_t size, trailer_sink* trailers = nullptr) noexcept;
 
-    // What was wrong, once a call returned status::error; ok before.
+    // What was wrong, once a call returned decode_status::error; ok before.
     errc error() const noexcept { return error_; }
     bool done() const noexcept { return state_ == state::done; }
 
