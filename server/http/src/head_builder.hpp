@@ -1,0 +1,104 @@
+// How a head is filled in: the parts that the walker over bitmaps and the byte-wise steps have in common.
+#pragma once
+
+#include <fastserve/http/head.hpp>
+
+#include "chars.hpp"
+#include "field_table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fastserve::http {
+
+// Where a field line stands; offsets from head::base. The bytes in between have been checked.
+struct line_marks {
+    std::uint32_t begin, colon, end; // end: the CR
+};
+
+struct head_builder {
+    static void begin(head& out) noexcept {
+        out.present = out.repeated = 0;
+        out.fields = {};
+    }
+
+    // `parts` are views into [out.base, ...) or static.
+    static void set_target(head& out, std::uint32_t at, std::uint32_t size, const target_parts& parts) noexcept {
+        const auto offset = [&](std::string_view part) { return static_cast<std::uint32_t>(part.data() - out.base); };
+        out.target_at_ = at;
+        out.target_size_ = size;
+        out.form = parts.form;
+        out.secure_target = parts.secure;
+        out.has_query = parts.has_query;
+        out.path_at_ = out.query_at_ = out.host_at_ = at;
+        out.path_size_ = out.query_size_ = out.host_size_ = 0;
+        const std::string_view target{out.base + at, size};
+        // A path that is not part of the target is one that head::path() knows by itself.
+        if (!parts.path.empty() && parts.path.data() >= target.data() && parts.path.data() < target.data() + size) {
+            out.path_at_ = offset(parts.path);
+            out.path_size_ = static_cast<std::uint32_t>(parts.path.size());
+        }
+        if (parts.has_query) {
+            out.query_at_ = offset(parts.query);
+            out.query_size_ = static_cast<std::uint32_t>(parts.query.size());
+        }
+        if (!parts.authority.empty()) {
+            out.host_at_ = offset(parts.authority);
+            out.host_size_ = static_cast<std::uint32_t>(parts.authority.size());
+        }
+    }
+
+    // The form that nearly every target has; `mark` is where the '?' stands, or `end`.
+    static void set_origin_target(head& out, std::uint32_t at, std::uint32_t mark, std::uint32_t end) noexcept {
+        out.target_at_ = out.path_at_ = out.host_at_ = at;
+        out.target_size_ = end - at;
+        out.form = target_form::origin;
+        out.secure_target = false;
+        out.has_query = mark != end;
+        out.path_size_ = mark - at;
+        out.query_at_ = mark + out.has_query;
+        out.query_size_ = end - out.query_at_;
+        out.host_size_ = 0;
+    }
+
+    static void set_method(head& out, std::uint32_t at, std::uint32_t size, verb v) noexcept {
+        out.method_at_ = at;
+        out.method_size_ = size;
+        out.method = v;
+    }
+
+    // Writes line number `index`, whose place in the storage exists.
+    static void add_line(head& out, std::uint32_t index, line_marks line) noexcept {
+        const char* base = out.base;
+        std::uint32_t begin = line.colon + 1, end = line.end;
+        begin += base[begin] == ' ';
+        if (chars::is(base[begin], chars::space) || chars::is(base[end - 1], chars::space)) {
+            while (begin < end && chars::is(base[begin], chars::space)) ++begin;
+            while (end > begin && chars::is(base[end - 1], chars::space)) --end;
+        }
+        const std::uint32_t size = line.colon - line.begin;
+        const field id = find_field(std::string_view{base + line.begin, size});
+        out.storage_[index] = {line.begin, static_cast<std::uint16_t>(size), id, begin, end - begin};
+
+        const auto n = static_cast<std::size_t>(id);
+        const std::uint64_t bit = std::uint64_t{1} << n;
+        if (!(out.present & bit)) out.first_[n] = static_cast<std::uint16_t>(index);
+        out.repeated |= out.present & bit;
+        out.present |= bit;
+    }
+
+    static void finish(head& out, std::uint32_t size, std::uint32_t count) noexcept {
+        out.size = size;
+        out.fields = out.storage_.first(count);
+    }
+
+    // The Host line decides unless the target did.
+    static void set_host(head& out) noexcept {
+        if (out.host_size_ != 0 || !out.has(field::host)) return;
+        const field_line& line = out.fields[out.first_[static_cast<std::size_t>(field::host)]];
+        out.host_at_ = line.value_offset;
+        out.host_size_ = line.value_size;
+    }
+};
+
+} // namespace fastserve::http
