@@ -14,7 +14,6 @@ from pathlib import Path
 from source import includes, sources, strip
 
 STD = re.compile(r"[a-z_0-9]+")  # <vector>: no slash, no dot
-C_HEADER = re.compile(r"[a-z0-9/_]+\.h")
 ANY = re.compile(r".*")
 
 THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "semaphore", "latch", "barrier"}
@@ -47,7 +46,8 @@ class Layer:
 LAYERS = (
     Layer("pool", "pool", "fastserve/pool/", ("pool",),
           external=(STD, re.compile(r"sanitizer/asan_interface\.h")),
-          forbidden=frozenset(THREADS | FILES | CLOCKS),
+          # Growth may take a lock, and misuse found in a debug build is reported; neither is on the way of a request.
+          forbidden=frozenset((THREADS | FILES | CLOCKS) - {"mutex", "cstdio"}),
           in_one_file=frozenset({"sys/mman.h", "unistd.h"}),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
     Layer("http", "server/http", "fastserve/http/", ("pool", "http"),
