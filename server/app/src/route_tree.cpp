@@ -1,0 +1,237 @@
+#include <fastserve/detail/route_tree.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+namespace fastserve::detail {
+
+static_assert(std::endian::native == std::endian::little, "the loads below put the first octet lowest");
+
+namespace {
+
+constexpr std::uint32_t word = 8;
+
+std::uint64_t load(const char* p) noexcept {
+    std::uint64_t v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+
+// One bit for each of the eight octets of `v` that is a slash, the first lowest.
+constexpr std::uint64_t slashes(std::uint64_t v) noexcept {
+    constexpr std::uint64_t low7 = 0x7F7F7F7F7F7F7F7F;
+    const std::uint64_t t = v ^ 0x2F2F2F2F2F2F2F2F;
+    const std::uint64_t zero = ~(((t & low7) + low7) | t | low7); // 0x80 where an octet of t is 0
+    return ((zero >> 7) * 0x0102040810204080) >> 56;              // gathers the eight bits
+}
+
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+    __extension__ using wide = unsigned __int128;
+    const wide product = static_cast<wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+} // namespace
+
+// A path, cut at its slashes.
+struct route_tree::segmented {
+    std::string_view whole;
+    const char* data;       // the path's octets, of which `readable` may be read
+    std::uint32_t readable; // at least one word: zeros stand behind a shorter path
+    std::uint32_t count;    // of segments; cut off at one more than the longest pattern has
+    std::array<char, word> padded;
+    std::array<std::uint32_t, max_route_segments + 2> starts; // [count] is where one more would start
+
+    segmented(std::string_view path, std::uint32_t most) noexcept;
+    segmented(const segmented&) = delete; // `data` may point into `padded`
+
+    std::uint32_t begin(std::uint32_t i) const noexcept { return starts[i]; }
+    std::uint32_t size(std::uint32_t i) const noexcept { return starts[i + 1] - 1 - starts[i]; }
+
+    // The eight octets from `at` on, with zeros beyond the end of the path. `at` may be that end. No octet outside the
+    // path is read: near the end the load moves back and its result is shifted, which costs no branch.
+    std::uint64_t octets(std::uint32_t at) const noexcept {
+        const std::uint32_t from = std::min(at, readable - word);
+        const std::uint32_t past = at - from;
+        return load(data + from) >> 4 * past >> 4 * past; // in two steps, for `past` may be the whole word
+    }
+};
+
+// `most` is at most max_route_segments + 1.
+route_tree::segmented::segmented(std::string_view path, std::uint32_t most) noexcept
+    : whole(path), data(path.data()), readable(static_cast<std::uint32_t>(path.size())), count(0) {
+    if (readable < word) {
+        padded.fill('\0');
+        std::memcpy(padded.data(), path.data(), path.size());
+        data = padded.data();
+        readable = word;
+    }
+    const auto size = static_cast<std::uint32_t>(path.size());
+    for (std::uint32_t block = 0; block < size && count < most; block += 64) {
+        // All bits of a block before any of them is used: one loop over bits ends in one mispredicted branch.
+        const std::uint32_t block_end = std::min(size, block + 64);
+        std::uint64_t bits = 0;
+        for (std::uint32_t at = block; at < block_end; at += word) bits |= slashes(octets(at)) << (at - block);
+        for (; bits != 0 && count < most; bits &= bits - 1)
+            starts[count++] = block + static_cast<std::uint32_t>(std::countr_zero(bits)) + 1;
+    }
+    // When it was cut off, the last one goes to the end of the path; no pattern is long enough to look at it.
+    starts[count] = size + 1;
+}
+
+struct route_tree::segment {
+    std::uint64_t low;
+    std::uint64_t high;
+    std::uint32_t size;
+    const char* octets; // the whole of it, for those longer than two words
+
+    segment(const segmented& path, std::uint32_t i) noexcept
+        : low(0), high(0), size(path.size(i)), octets(path.data + path.begin(i)) {
+        low = path.octets(path.begin(i)) & mask(size);
+        if (size > word) high = path.octets(path.begin(i) + word) & mask(size - word);
+    }
+
+    static std::uint64_t mask(std::uint32_t octet_count) noexcept {
+        constexpr std::uint64_t all = ~std::uint64_t{0};
+        return octet_count >= word ? all : (std::uint64_t{1} << 8 * octet_count) - 1;
+    }
+
+    // The parent comes last and cheaply, so that hashes of segments do not wait for the walk.
+    std::uint64_t hash(std::uint64_t seed, std::uint32_t parent) const noexcept {
+        std::uint64_t h = fold(low ^ seed, high ^ 0x9E3779B97F4A7C15 ^ size);
+        for (std::uint32_t at = 2 * word; at < size; at += word)
+            h = fold(h ^ load(octets + std::min(at, size - word)), 0xD6E8FEB86659FD93);
+        return (h + parent) * 0x9E3779B97F4A7C15;
+    }
+};
+
+std::uint32_t route_tree::literal_child(std::uint32_t parent, const segment& s) const noexcept {
+    const std::uint64_t hash = s.hash(seed_, parent);
+    const std::size_t wrap = slots_.size() - 1;
+    const std::size_t home = hash >> shift_;
+    for (std::size_t probe = 0; probe < max_probes; ++probe) {
+        const slot& candidate = slots_[(home + probe) & wrap];
+        if (candidate.node == 0) return 0;
+        if (candidate.check != static_cast<std::uint32_t>(hash)) continue;
+        const node& n = nodes_[candidate.node];
+        if (n.parent == parent && n.size == s.size && n.low == s.low && n.high == s.high &&
+            (s.size <= 2 * word || std::memcmp(text_.data() + n.text, s.octets, s.size) == 0))
+            return candidate.node;
+    }
+    return 0;
+}
+
+// `l` has a route for `method`.
+std::uint32_t route_tree::accept(const leaf& l, method_index method, const segmented& path,
+                                 route_params& params) const noexcept {
+    const route* r = &routes_[l.first];
+    while (r->method != method && r->method != any_method) ++r;
+    for (std::size_t i = 0; i < l.parameters; ++i)
+        params.extents_[i] = {path.begin(l.depths[i]), path.size(l.depths[i])};
+    if (l.tail) {
+        auto& rest = params.extents_[l.parameters - 1];
+        rest.size = static_cast<std::uint32_t>(path.whole.size()) - rest.offset;
+    }
+    params.names_ = {names_.data() + r->names, l.parameters};
+    return r->id;
+}
+
+route_match route_tree::find(method_index method, std::string_view path, route_params& params) const noexcept {
+    params.clear();
+    route_match result;
+    if (nodes_.empty() || !path.starts_with('/') || path.size() > std::numeric_limits<std::uint32_t>::max() - 64)
+        return result;
+    method = std::min(method, any_method);
+    const segmented cut(path, deepest_ + 1);
+
+    // What is left to try at a node when the way taken there comes to nothing. One entry a depth at most.
+    enum class attempt : std::uint8_t { literal, parameter, tail };
+    struct pending {
+        std::uint32_t node;
+        std::uint8_t depth;
+        attempt next;
+    };
+    std::array<pending, max_route_segments + 1> left;
+    std::size_t left_count = 0;
+
+    std::uint32_t at = 0;
+    std::uint32_t depth = 0;
+    attempt next = attempt::literal;
+    std::uint64_t allowed = 0;
+    for (;;) {
+        ++result.steps;
+        const node& here = nodes_[at];
+        std::uint32_t ended = here.end;
+        if (depth < cut.count) {
+            std::uint32_t child = 0;
+            if (next == attempt::literal && here.has_literals) child = literal_child(at, segment(cut, depth));
+            if (child != 0) {
+                if ((here.parameter | here.tail) != 0)
+                    left[left_count++] = {at, static_cast<std::uint8_t>(depth), attempt::parameter};
+            } else if (next != attempt::tail && here.parameter != 0 && cut.size(depth) != 0) {
+                child = here.parameter;
+                if (here.tail != 0) left[left_count++] = {at, static_cast<std::uint8_t>(depth), attempt::tail};
+            }
+            if (child != 0) {
+                at = child;
+                ++depth;
+                next = attempt::literal;
+                continue;
+            }
+            ended = here.tail;
+        }
+        const leaf& l = leaves_[ended];
+        if ((l.methods >> method & 1) != 0) {
+            result.kind = match_kind::found;
+            result.route = accept(l, method, cut, params);
+            return result;
+        }
+        allowed |= l.methods;
+        if (left_count == 0) break;
+        const pending& back = left[--left_count];
+        at = back.node;
+        depth = back.depth;
+        next = back.next;
+    }
+    if (allowed != 0) {
+        result.kind = match_kind::method_not_allowed;
+        result.allowed = allowed | method_bit(method_options);
+    }
+    return result;
+}
+
+// Puts the literal child `id` into the hash table; false when every slot it may have is taken.
+bool route_tree::place(std::uint32_t id) {
+    node& n = nodes_[id];
+    const std::string text = '/' + std::string(text_.data() + n.text, n.size);
+    const segmented cut(text, 1);
+    const segment s(cut, 0);
+    n.low = s.low;
+    n.high = s.high;
+    const std::uint64_t hash = s.hash(seed_, n.parent);
+    for (std::size_t probe = 0; probe < max_probes; ++probe) {
+        slot& candidate = slots_[((hash >> shift_) + probe) & (slots_.size() - 1)];
+        if (candidate.node == 0) {
+            candidate = {static_cast<std::uint32_t>(hash), id};
+            return true;
+        }
+    }
+    return false;
+}
+
+// Fills slots_: at most half full, with another seed and then twice the size until every literal is within max_probes.
+void route_tree::index(std::span<const std::uint32_t> literals) {
+    constexpr int seeds_a_size = 4;
+    for (std::size_t size = std::bit_ceil(std::max(2 * literals.size(), max_probes));; size *= 2) {
+        shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
+        for (int i = 0; i < seeds_a_size; ++i) {
+            seed_ = fold(seed_ + 1, 0xD6E8FEB86659FD93);
+            slots_.assign(size, {});
+            if (std::all_of(literals.begin(), literals.end(), [this](std::uint32_t id) { return place(id); })) return;
+        }
+    }
+}
+
+} // namespace fastserve::detail
