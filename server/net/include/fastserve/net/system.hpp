@@ -1,0 +1,378 @@
+// The one layer all system calls of net go through: a direct call, and one predicted branch that lets a test make it
+// fail.
+//
+// Thread safety: every call may be made from any thread. A fault_plan is filled before it is installed, is installed
+//   before the threads it watches start (or while they are quiet), and outlives the last call that saw it; its counters
+//   may be read at any time.
+// Invariants: a call that returned error 0 did what it says; EINTR is never seen by a caller (epoll_wait reports it as
+//   "nothing happened", so that its caller computes a fresh timeout); every descriptor made here is close-on-exec,
+//   every socket non-blocking.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace fastserve::net::sys {
+
+// The kinds of calls that are counted and can be made to fail.
+enum class call : std::uint8_t {
+    recv,
+    send,
+    sendv,
+    sendfile,
+    accept,
+    epoll_create,
+    epoll_ctl,
+    epoll_wait,
+    eventfd,
+    eventfd_write,
+    eventfd_read,
+    socket,
+    bind,
+    listen,
+    connect,
+    set_option,
+    get_option,
+    get_name,
+    set_flags,
+    shutdown,
+    close,
+    stat,
+    unlink,
+};
+inline constexpr std::size_t call_kinds = static_cast<std::size_t>(call::unlink) + 1;
+
+// What a call returned: `n` bytes, events or the new descriptor; or `n` == -1 and `error`, an errno value.
+struct io_result {
+    ssize_t n = 0;
+    int error = 0;
+
+    bool ok() const noexcept { return error == 0; }
+    bool would_block() const noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
+    int descriptor() const noexcept { return static_cast<int>(n); }
+};
+
+inline std::error_code to_error_code(int error) noexcept {
+    return {error, std::system_category()};
+}
+
+// What shall go wrong, and a count of what was called. For tests.
+class fault_plan {
+public:
+    static constexpr std::uint64_t forever = std::numeric_limits<std::uint64_t>::max();
+
+    fault_plan() = default;
+    fault_plan(const fault_plan&) = delete;
+    fault_plan& operator=(const fault_plan&) = delete;
+
+    // The `nth` call of this kind (from 1, counted over all threads) and the `times` - 1 after it return `error` and do
+    // nothing; except close, which closes and then reports. EINTR forever would make the call spin.
+    fault_plan& fail(call kind, std::uint64_t nth, int error, std::uint64_t times = 1);
+    // The same calls move at most `bytes` bytes (at least 1). For recv, send, sendv and sendfile.
+    fault_plan& shorten(call kind, std::uint64_t nth, std::size_t bytes, std::uint64_t times = 1);
+    // One call in `one_in` returns `error`: which ones depends on `seed` and the number of the call alone.
+    fault_plan& fail_randomly(call kind, std::uint64_t seed, std::uint32_t one_in, int error);
+    // One call in `one_in` moves at least 1 byte and otherwise a random part of what was asked.
+    fault_plan& shorten_randomly(call kind, std::uint64_t seed, std::uint32_t one_in);
+
+    // Calls made while installed, by all threads and by one (see this_thread()). A retry after EINTR counts.
+    std::uint64_t calls(call kind) const noexcept;
+    std::uint64_t calls_by(pid_t thread, call kind) const noexcept;
+    // How many calls were made to fail or shortened.
+    std::uint64_t injected() const noexcept;
+
+    // The number of the calling thread, to be handed to calls_by.
+    static pid_t this_thread() noexcept;
+
+    // What the next call of `kind` on this thread shall do: an errno value, or 0 and perhaps a smaller `length`.
+    int next(call kind, std::size_t& length) noexcept;
+
+private:
+    struct rule {
+        call kind{};
+        std::uint64_t first = 1;
+        std::uint64_t times = 1;
+        std::uint64_t seed = 0;
+        std::uint32_t one_in = 0; // 0: the calls from `first` on; otherwise random
+        int error = 0;            // 0: shorten
+        std::size_t bytes = 0;    // 0: a random part
+    };
+    struct thread_counts {
+        std::atomic<pid_t> thread{0};
+        std::atomic<std::uint64_t> calls[call_kinds]{};
+    };
+    static constexpr std::size_t max_threads = 256;
+
+    thread_counts* counts_of(pid_t thread) noexcept;
+
+    std::vector<rule> rules_;
+    std::atomic<std::uint64_t> calls_[call_kinds]{};
+    std::atomic<std::uint64_t> injected_{0};
+    thread_counts threads_[max_threads]{};
+};
+
+namespace detail {
+// S1 (fault_scope, release) pairs with S2 (guarded, acquire): who sees the plan sees its rules.
+extern std::atomic<fault_plan*> installed;
+
+inline constexpr std::size_t no_length = 1;
+
+// sendv cut to `length` bytes; out of line because only a fault plan asks for it.
+ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length) noexcept;
+
+// Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted.
+template <call Kind, class F>
+inline io_result guarded(std::size_t length, F f) noexcept {
+    for (;;) {
+        std::size_t allowed = length;
+        int injected = 0;
+        if (fault_plan* plan = installed.load(std::memory_order_acquire)) [[unlikely]] { // S2
+            injected = plan->next(Kind, allowed);
+            if (injected == EINTR && Kind != call::epoll_wait) continue;
+            if (injected != 0 && Kind != call::close) return {-1, injected};
+        }
+        const ssize_t n = f(allowed);
+        if (injected != 0) [[unlikely]]
+            return {-1, injected};
+        if (n >= 0) [[likely]]
+            return {n, 0};
+        const int error = errno;
+        // close is not retried: Linux has released the descriptor, and by now another thread may own its number.
+        if (error != EINTR || Kind == call::epoll_wait || Kind == call::close) return {-1, error};
+    }
+}
+
+template <call Kind, class F>
+inline io_result guarded(F f) noexcept {
+    return guarded<Kind>(no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); });
+}
+} // namespace detail
+
+// Installs a plan for the whole process while it lives. One at a time.
+class fault_scope {
+public:
+    explicit fault_scope(fault_plan& plan) noexcept {
+        detail::installed.store(&plan, std::memory_order_release); // S1
+    }
+    ~fault_scope() { detail::installed.store(nullptr, std::memory_order_release); }
+    fault_scope(const fault_scope&) = delete;
+    fault_scope& operator=(const fault_scope&) = delete;
+};
+
+// --- Moving bytes. `n` == 0 from recv is the peer's end of stream. A broken connection is EPIPE, never SIGPIPE (but
+// see
+// --- sendfile).
+
+inline io_result recv(int fd, void* to, std::size_t size) noexcept {
+    return detail::guarded<call::recv>(size, [=](std::size_t n) noexcept { return ::recv(fd, to, n, 0); });
+}
+
+inline io_result send(int fd, const void* from, std::size_t size) noexcept {
+    return detail::guarded<call::send>(size, [=](std::size_t n) noexcept { return ::send(fd, from, n, MSG_NOSIGNAL); });
+}
+
+// Gathers `parts` (at most IOV_MAX of them) into one send.
+inline io_result sendv(int fd, std::span<const iovec> parts) noexcept {
+    constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+    return detail::guarded<call::sendv>(all, [=](std::size_t n) noexcept {
+        if (n != all) [[unlikely]]
+            return detail::short_sendv(fd, parts.data(), parts.size(), n);
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(parts.data()); // the kernel only reads it
+        message.msg_iovlen = parts.size();
+        return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+    });
+}
+
+// Sends from the file `in` at `offset`, which advances. Has no MSG_NOSIGNAL: the caller has SIGPIPE blocked
+// (signals_blocked.hpp). `n` == 0: the file ended before `size`.
+inline io_result sendfile(int out, int in, off_t& offset, std::size_t size) noexcept {
+    return detail::guarded<call::sendfile>(
+        size, [=, &offset](std::size_t n) noexcept { return ::sendfile(out, in, &offset, n); });
+}
+
+// --- Connections.
+
+// `peer` and `size` may be null. ECONNABORTED is an error of this connection alone: the caller goes on.
+inline io_result accept(int fd, sockaddr* peer = nullptr, socklen_t* size = nullptr) noexcept {
+    return detail::guarded<call::accept>(
+        [=]() noexcept { return ::accept4(fd, peer, size, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+}
+
+inline int shutdown(int fd, int how) noexcept {
+    return detail::guarded<call::shutdown>([=]() noexcept { return ::shutdown(fd, how); }).error;
+}
+
+// The descriptor is gone whatever is returned.
+inline int close(int fd) noexcept {
+    return detail::guarded<call::close>([=]() noexcept { return ::close(fd); }).error;
+}
+
+inline io_result socket(int domain, int type = SOCK_STREAM) noexcept {
+    return detail::guarded<call::socket>(
+        [=]() noexcept { return ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+}
+
+inline int bind(int fd, const sockaddr* to, socklen_t size) noexcept {
+    return detail::guarded<call::bind>([=]() noexcept { return ::bind(fd, to, size); }).error;
+}
+
+inline int listen(int fd, int backlog) noexcept {
+    return detail::guarded<call::listen>([=]() noexcept { return ::listen(fd, backlog); }).error;
+}
+
+inline int connect(int fd, const sockaddr* to, socklen_t size) noexcept {
+    return detail::guarded<call::connect>([=]() noexcept { return ::connect(fd, to, size); }).error;
+}
+
+inline int local_name(int fd, sockaddr_storage& name, socklen_t& size) noexcept {
+    size = sizeof name;
+    return detail::guarded<call::get_name>(
+               [&, fd]() noexcept { return ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size); })
+        .error;
+}
+
+// For descriptors not made here: sets O_NONBLOCK (shared by everyone who holds the socket) and FD_CLOEXEC.
+int make_nonblocking(int fd) noexcept;
+
+// --- Options. Errors are errno values.
+
+inline int set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept {
+    return detail::guarded<call::set_option>([=]() noexcept { return ::setsockopt(fd, level, name, value, size); })
+        .error;
+}
+
+inline int set_option(int fd, int level, int name, int value) noexcept {
+    return set_option(fd, level, name, &value, sizeof value);
+}
+
+inline int get_option(int fd, int level, int name, int& value) noexcept {
+    return detail::guarded<call::get_option>([&, fd, level, name]() noexcept {
+               socklen_t size = sizeof value;
+               return ::getsockopt(fd, level, name, &value, &size);
+           })
+        .error;
+}
+
+// The CPU whose queue received the last packet of this connection; -1 when there is none (Unix sockets) or on error.
+inline int incoming_cpu(int fd) noexcept {
+    int cpu = -1;
+    return get_option(fd, SOL_SOCKET, SO_INCOMING_CPU, cpu) == 0 ? cpu : -1;
+}
+
+// --- Readiness.
+
+inline io_result epoll_create() noexcept {
+    return detail::guarded<call::epoll_create>([]() noexcept { return ::epoll_create1(EPOLL_CLOEXEC); });
+}
+
+inline int epoll_add(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = data;
+    return detail::guarded<call::epoll_ctl>(
+               [&, set, fd]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_ADD, fd, &event); })
+        .error;
+}
+
+inline int epoll_modify(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = data;
+    return detail::guarded<call::epoll_ctl>(
+               [&, set, fd]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_MOD, fd, &event); })
+        .error;
+}
+
+inline int epoll_remove(int set, int fd) noexcept {
+    return detail::guarded<call::epoll_ctl>([=]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_DEL, fd, nullptr); })
+        .error;
+}
+
+// Waits at most `timeout_ms` (-1: without end) and returns how many of `events` were filled; 0 also after a signal.
+inline io_result epoll_wait(int set, std::span<epoll_event> events, int timeout_ms) noexcept {
+    const io_result got = detail::guarded<call::epoll_wait>(
+        [=]() noexcept { return ::epoll_wait(set, events.data(), static_cast<int>(events.size()), timeout_ms); });
+    if (got.error == EINTR) [[unlikely]]
+        return {0, 0};
+    return got;
+}
+
+// --- Wake-ups.
+
+inline io_result eventfd() noexcept {
+    return detail::guarded<call::eventfd>([]() noexcept { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
+}
+
+// Makes the eventfd readable.
+inline int eventfd_signal(int fd) noexcept {
+    return detail::guarded<call::eventfd_write>([=]() noexcept { return ::eventfd_write(fd, 1); }).error;
+}
+
+// Makes it unreadable again. EAGAIN: it already was.
+inline int eventfd_clear(int fd) noexcept {
+    return detail::guarded<call::eventfd_read>([=]() noexcept {
+               eventfd_t value = 0;
+               return ::eventfd_read(fd, &value);
+           })
+        .error;
+}
+
+// --- Names of Unix sockets.
+
+// Does not follow a symbolic link.
+inline int stat_name(const char* path, struct stat& out) noexcept {
+    return detail::guarded<call::stat>([&, path]() noexcept { return ::lstat(path, &out); }).error;
+}
+
+inline int unlink(const char* path) noexcept {
+    return detail::guarded<call::unlink>([=]() noexcept { return ::unlink(path); }).error;
+}
+
+} // namespace fastserve::net::sys
+
+namespace fastserve::net {
+
+// Owns one descriptor and closes it.
+class unique_fd {
+public:
+    unique_fd() noexcept = default;
+    explicit unique_fd(int fd) noexcept : fd_(fd) {}
+    unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+    unique_fd& operator=(unique_fd&& other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    ~unique_fd() { reset(); }
+
+    // -1 when it owns none.
+    int get() const noexcept { return fd_; }
+    explicit operator bool() const noexcept { return fd_ >= 0; }
+    // The caller closes it from now on.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+    void reset(int fd = -1) noexcept {
+        if (fd_ >= 0) sys::close(fd_);
+        fd_ = fd;
+    }
+
+private:
+    int fd_ = -1;
+};
+
+} // namespace fastserve::net
