@@ -191,6 +191,17 @@ TEST(response, has_one_content_type) {
     EXPECT_EQ(r.fields().wire(), "Content-Type: i/j\r\n");
 }
 
+TEST(response, fields_that_have_one_line_are_not_doubled) {
+    response r;
+    for (const auto name : {"Date", "Server", "Content-Type"}) {
+        EXPECT_EQ(r.add(name, "first"), errc::ok);
+        EXPECT_EQ(r.add(name, "\n"), errc::bad_field_value);
+        EXPECT_EQ(r.get(name), "first");
+        EXPECT_EQ(r.add(name, "second"), errc::ok);
+    }
+    EXPECT_EQ(r.fields().wire(), "Date: second\r\nServer: second\r\nContent-Type: second\r\n");
+}
+
 // Views that get() gave may be handed back, also when the block has to move.
 TEST(response, takes_its_own_values_back) {
     for (std::size_t filler = 400; filler < 530; ++filler) {
@@ -211,7 +222,8 @@ TEST(response, grows_over_many_fields) {
     response r;
     std::string expected;
     for (int i = 0; i < 2000; ++i) {
-        const std::string name = "N" + std::to_string(i);
+        std::string name("N");
+        name += std::to_string(i);
         ASSERT_EQ(r.add(name, "value"), errc::ok);
         expected += name + ": value\r\n";
     }

@@ -39,7 +39,8 @@ errc response::set(std::string_view name, std::string_view value) {
 errc response::add(std::string_view name, std::string_view value) {
     const std::uint8_t flag = flag_of(name);
     if (flag == close_flag) return close_by_field(value);
-    const errc error = fields_.add(name, value);
+    const bool single = (flag & (date_flag | server_flag | content_type_flag)) != 0;
+    const errc error = single ? fields_.set(name, value) : fields_.add(name, value);
     if (error == errc::ok) flags_ |= flag;
     return error;
 }

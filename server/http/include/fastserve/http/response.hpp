@@ -65,7 +65,7 @@ public:
     // Fields (RFC 9110 5). Names are compared without regard to case. Return ok, bad_field_name (not a token, or one
     // that is not set by hand) or bad_field_value.
     errc set(std::string_view name, std::string_view value); // in place of all lines of that name
-    errc add(std::string_view name, std::string_view value); // beside them
+    errc add(std::string_view name, std::string_view value); // beside them; Date, Server and Content-Type stay single
     bool remove(std::string_view name) noexcept;             // whether there was one
     bool has(std::string_view name) const noexcept { return get(name).has_value(); }
     std::optional<std::string_view> get(std::string_view name) const noexcept; // of the first line; until it is changed
