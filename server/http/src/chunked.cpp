@@ -96,7 +96,6 @@ errc chunked_decoder::line_byte(char c) noexcept {
 }
 
 errc chunked_decoder::size_digit(char c) noexcept {
-    if (state_ == state::size_first) chunk_left_ = 0;
     if (chunk_left_ >= size_overflows) return errc::bad_chunk_size;
     chunk_left_ = chunk_left_ * 16 + hex_value(c);
     state_ = state::size;

@@ -100,7 +100,7 @@ private:
     errc end_of_line() noexcept;
     errc trailer_byte(char c, trailer_sink* trailers) noexcept;
 
-    std::uint64_t chunk_left_ = 0; // while in a size: its value so far
+    std::uint64_t chunk_left_ = 0; // data of the chunk that is to come; in a size, its value so far
     std::uint64_t body_left_;
     std::uint64_t overhead_left_;
     std::uint32_t line_limit_;
