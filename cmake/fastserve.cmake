@@ -9,11 +9,6 @@ if(PROJECT_IS_TOP_LEVEL AND FASTSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${FASTSERVE_CCACHE})
 endif()
 
-if(FASTSERVE_LTO)
-  include(CheckIPOSupported)
-  check_ipo_supported(LANGUAGES CXX)
-endif()
-
 # Warnings, sanitizers and LTO: PRIVATE to the target that names them.
 function(fastserve_private_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)

@@ -47,6 +47,12 @@ build_locked() {
         fi
         printf '%s\n' "$key" >"$dir/configured"
     fi
+    # Generating again, where a CMakeLists.txt changed, is nobody's news unless it fails.
+    if ! ninja -C "$dir" build.ninja >"build/$preset.log" 2>&1 9>&-; then
+        cat "build/$preset.log" >&2
+        say "configuring $dir failed"
+        return 1
+    fi
     if ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then return 0; fi
     local j quiet=(--quiet)
     j=$(jobs)

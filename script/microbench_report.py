@@ -34,7 +34,8 @@ def medians(program: str, entries: list[dict]) -> list[dict]:
         sys.exit("\n".join([f"{Path(program).name} found wrong answers:", *failed]))
     spread = {e["run_name"]: e["real_time"] for e in entries if e.get("aggregate_name") == "cv"}
     rows = []
-    for entry in entries:
+    # In the order of the source, not in that of the interleaved runs.
+    for entry in sorted(entries, key=lambda e: (e.get("family_index", 0), e.get("per_family_instance_index", 0))):
         if entry.get("aggregate_name") != "median":
             continue
         scale = TIMES[entry["time_unit"]]
@@ -77,9 +78,10 @@ def nanoseconds(value: float) -> str:
 
 def counter(key: str, value: float) -> str:
     if key.endswith("_per_second"):
+        what = "B" if key == "bytes_per_second" else " " + key.removesuffix("_per_second")
         for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
             if value >= scale:
-                return f"{value / scale:.2f} {unit} {key.removesuffix('_per_second')}/s"
+                return f"{value / scale:.2f} {unit}{what}/s"
     return f"{key} {value:g}"
 
 
