@@ -134,15 +134,15 @@ std::uint32_t slot_store::pop(std::uint32_t* out, std::uint32_t want) noexcept {
 
 std::uint32_t slot_store::pop_one() noexcept {
     std::uint32_t slots[max_magazine_slots];
-    std::uint32_t count = 0;
-    {
-        // Under the mutex, so that nobody takes the moment between the pop and the push for exhaustion.
-        const std::lock_guard lock{mutex_};
-        count = hot_.list.pop(slots);
-        if (count > 1) hot_.list.push(slots, count - 1);
-        if (count != 0) leave(1);
+    // Held from the pop to the push, so that nobody takes the moment between them for exhaustion.
+    const std::lock_guard lock{mutex_};
+    std::uint32_t count = hot_.list.pop(slots);
+    if (count > 1) hot_.list.push(slots, count - 1);
+    if (count != 0) {
+        leave(1);
+    } else {
+        count = construct_slab(slots, 1);
     }
-    if (count == 0) count = grow(slots, 1);
     (count != 0 ? direct_takes_ : direct_exhausted_).fetch_add(1, std::memory_order_relaxed);
     return count != 0 ? slots[count - 1] : null_index;
 }
@@ -171,17 +171,18 @@ bool slot_store::commit_slab(std::uint32_t slab) noexcept {
     return true;
 }
 
-// A slab with its objects made, or slabs_ when there is none or no memory for it.
-std::uint32_t slot_store::construct_some_slab() noexcept {
+// Makes the objects of a bare or a fresh slab: `want` slots or fewer go into `out`, the others to the list. 0 when
+// there is no such slab or no memory for it.
+std::uint32_t slot_store::construct_slab(std::uint32_t* out, std::uint32_t want) noexcept {
     const std::uint32_t committed = committed_.load(std::memory_order_relaxed);
     const bool reuse = bare_count_ != 0;
-    if (!reuse && committed == layout_.capacity) return slabs_;
+    if (!reuse && committed == layout_.capacity) return 0;
     const std::uint32_t slab = reuse ? bare_[bare_count_ - 1] : slab_of(committed);
-    if (!charge(slots_of(slab))) return slabs_;
+    if (!charge(slots_of(slab))) return 0;
     if (!reuse) {
         if (!commit_slab(slab)) {
             refund(slots_of(slab));
-            return slabs_;
+            return 0;
         }
         bare_[bare_count_++] = slab;
         slab_is_bare_[slab] = true;
@@ -189,21 +190,23 @@ std::uint32_t slot_store::construct_some_slab() noexcept {
     unpoison(at(first_of(slab)), bytes_of(slab));
     if (!fill(first_of(slab), slots_of(slab))) {
         refund(slots_of(slab));
-        return slabs_;
+        return 0;
     }
     --bare_count_;
     slab_is_bare_[slab] = false;
     constructed_.fetch_add(slots_of(slab), std::memory_order_relaxed);
-    return slab;
+    return deal_slab(slab, out, want);
 }
 
+// Somebody may have grown, trimmed or given back since the caller found the list empty.
 std::uint32_t slot_store::grow(std::uint32_t* out, std::uint32_t want) noexcept {
     const std::lock_guard lock{mutex_};
-    // Somebody may have grown, trimmed or given back since we looked.
-    if (const std::uint32_t count = pop_magazines(out, want); count != 0) return count;
-    const std::uint32_t slab = construct_some_slab();
-    if (slab == slabs_) return 0;
+    const std::uint32_t count = pop_magazines(out, want);
+    return count != 0 ? count : construct_slab(out, want);
+}
 
+// Hands out a slab that was just made.
+std::uint32_t slot_store::deal_slab(std::uint32_t slab, std::uint32_t* out, std::uint32_t want) noexcept {
     // The lowest numbers are used first: they lie in the slab that is the last to become free.
     const std::uint32_t first = first_of(slab), end = first + slots_of(slab);
     const std::uint32_t taken = std::min(want, end - first);

@@ -13,7 +13,8 @@
 
 namespace fastserve::pool::detail {
 
-class slot_cache {
+// On lines of its own: two workers' caches may lie side by side.
+class alignas(64) slot_cache {
 public:
     // The most any cache holds: two magazines, so that a worker that goes back and forth across a border between them
     // does not move one each time.

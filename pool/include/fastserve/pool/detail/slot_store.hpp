@@ -34,7 +34,7 @@
 
 namespace fastserve::pool::detail {
 
-class slot_cache;
+class slot_cache; // a worker's stack of free slots: slot_cache.hpp
 
 class slot_store {
 public:
@@ -115,7 +115,7 @@ protected:
     void close() noexcept;
 
 private:
-    friend class slot_cache;
+    friend class slot_cache; // a worker's stack of free slots: slot_cache.hpp
 
     // Constructs objects in these slots, all or none; false when it cannot.
     virtual bool fill(std::uint32_t first, std::uint32_t count) noexcept = 0;
@@ -135,7 +135,8 @@ private:
     std::uint32_t pop_magazines(std::uint32_t* out, std::uint32_t want) noexcept;
     std::uint32_t grow(std::uint32_t* out, std::uint32_t want) noexcept;
     bool commit_slab(std::uint32_t slab) noexcept;
-    std::uint32_t construct_some_slab() noexcept;
+    std::uint32_t construct_slab(std::uint32_t* out, std::uint32_t want) noexcept;
+    std::uint32_t deal_slab(std::uint32_t slab, std::uint32_t* out, std::uint32_t want) noexcept;
     void return_slab(std::uint32_t slab) noexcept;
     void leave(std::uint32_t count) noexcept;
 
