@@ -6,6 +6,7 @@
 
 #include <fastserve/detail/percent.hpp>
 #include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -36,7 +37,8 @@ struct workload {
 constexpr std::size_t variants = 4096;
 constexpr method_index no_such_method = 60;
 
-workload make(std::size_t route_count, kind what) {
+// A table of `route_count` routes, asked for paths of its first `asked_for`.
+workload make(std::size_t route_count, std::size_t asked_for, kind what) {
     workload out;
     std::mt19937_64 random(20'240'601);
     fastserve::detail::route_tree_builder builder;
@@ -47,7 +49,7 @@ workload make(std::size_t route_count, kind what) {
     out.tree = builder.build();
 
     while (out.requests.size() < variants) {
-        const auto id = static_cast<std::uint32_t>(random() % routes.size());
+        const auto id = static_cast<std::uint32_t>(random() % asked_for);
         const auto& route = routes[id];
         if (route.is_static() != (what == kind::statics)) continue;
         if (what == kind::misses && route.pattern.ends_with("...}")) continue;
@@ -80,43 +82,48 @@ workload make(std::size_t route_count, kind what) {
     return out;
 }
 
-void find(benchmark::State& state, kind what) {
-    const workload w = make(static_cast<std::size_t>(state.range(0)), what);
+template <class Lookup>
+void time(benchmark::State& state, const workload& w, Lookup lookup) {
     if (!w.good) {
         state.SkipWithError("a path does not find its route");
         return;
     }
-    fastserve::detail::route_params params;
     std::size_t i = 0;
-    for (auto _ : state) {
-        const request& r = w.requests[i++ % variants];
-        benchmark::DoNotOptimize(w.tree.find(r.method, r.path, params));
-    }
+    for (auto _ : state) benchmark::DoNotOptimize(lookup(w.requests[i++ % variants]));
     state.SetItemsProcessed(state.iterations());
 }
 
-// As the server calls it: the path is put into normal form first.
+void find_in(benchmark::State& state, const workload& w) {
+    fastserve::detail::route_params params;
+    time(state, w, [&](const request& r) { return w.tree.find(r.method, r.path, params); });
+}
+
+void find(benchmark::State& state, kind what) {
+    const auto size = static_cast<std::size_t>(state.range(0));
+    find_in(state, make(size, size, what));
+}
+
+// The same requests of larger and larger tables: what the number of routes alone costs.
+void find_same(benchmark::State& state, kind what) {
+    find_in(state, make(static_cast<std::size_t>(state.range(0)), 10, what));
+}
+
+// As a server does it: the path is put into normal form first.
 void find_normalised(benchmark::State& state, kind what) {
-    const workload w = make(static_cast<std::size_t>(state.range(0)), what);
-    if (!w.good) {
-        state.SkipWithError("a path does not find its route");
-        return;
-    }
+    const auto size = static_cast<std::size_t>(state.range(0));
+    const workload w = make(size, size, what);
     fastserve::detail::route_params params;
     std::string scratch(1024, '\0');
-    std::size_t i = 0;
-    for (auto _ : state) {
-        const request& r = w.requests[i++ % variants];
-        const auto path = fastserve::detail::normal_path(r.path, scratch.data());
-        benchmark::DoNotOptimize(w.tree.find(r.method, *path, params));
-    }
-    state.SetItemsProcessed(state.iterations());
+    time(state, w, [&](const request& r) {
+        return w.tree.find(r.method, *fastserve::detail::normal_path(r.path, scratch.data()), params);
+    });
 }
 
 BENCHMARK_CAPTURE(find, static, kind::statics)->Arg(10)->Arg(1000);
 BENCHMARK_CAPTURE(find, parameters, kind::parameters)->Arg(10)->Arg(1000);
 BENCHMARK_CAPTURE(find, not_found, kind::misses)->Arg(10)->Arg(1000);
 BENCHMARK_CAPTURE(find, method_not_allowed, kind::other_method)->Arg(10)->Arg(1000);
+BENCHMARK_CAPTURE(find_same, parameters, kind::parameters)->Arg(10)->Arg(100)->Arg(1000);
 BENCHMARK_CAPTURE(find_normalised, parameters, kind::parameters)->Arg(10)->Arg(1000);
 BENCHMARK_CAPTURE(find_normalised, encoded, kind::encoded)->Arg(10)->Arg(1000);
 

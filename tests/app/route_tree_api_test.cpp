@@ -2,6 +2,7 @@
 #include "code_hosting_api.hpp"
 
 #include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Random tables and paths against a matcher that is too simple to be wrong: it tries every route.
 #include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include <fastserve/detail/percent.hpp>
 #include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
 
 #include <boost/beast/http/verb.hpp>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace fastserve::detail {
 
@@ -17,6 +18,21 @@ std::uint64_t load(const char* p) noexcept {
     std::uint64_t v;
     std::memcpy(&v, p, sizeof v);
     return v;
+}
+
+// The octets of a text shorter than a word, zeros behind them. Not a memcpy of its size: a load that follows a store of
+// another width waits until the store has left the core.
+std::uint64_t load_short(const char* p, std::size_t size) noexcept {
+    const auto octet = [p](std::size_t i) {
+        return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])) << 8 * i;
+    };
+    if (size >= 4) {
+        std::uint32_t first, last;
+        std::memcpy(&first, p, sizeof first);
+        std::memcpy(&last, p + size - 4, sizeof last);
+        return first | static_cast<std::uint64_t>(last) << 8 * (size - 4);
+    }
+    return size == 0 ? 0 : octet(0) | octet(size / 2) | octet(size - 1);
 }
 
 // One bit for each of the eight octets of `v` that is a slash, the first lowest.
@@ -63,8 +79,8 @@ struct route_tree::segmented {
 route_tree::segmented::segmented(std::string_view path, std::uint32_t most) noexcept
     : whole(path), data(path.data()), readable(static_cast<std::uint32_t>(path.size())), count(0) {
     if (readable < word) {
-        padded.fill('\0');
-        std::memcpy(padded.data(), path.data(), path.size());
+        const std::uint64_t v = load_short(path.data(), path.size());
+        std::memcpy(padded.data(), &v, sizeof v);
         data = padded.data();
         readable = word;
     }
@@ -73,7 +89,9 @@ route_tree::segmented::segmented(std::string_view path, std::uint32_t most) noex
         // All bits of a block before any of them is used: one loop over bits ends in one mispredicted branch.
         const std::uint32_t block_end = std::min(size, block + 64);
         std::uint64_t bits = 0;
-        for (std::uint32_t at = block; at < block_end; at += word) bits |= slashes(octets(at)) << (at - block);
+        std::uint32_t at = block;
+        for (; at + word <= block_end; at += word) bits |= slashes(load(data + at)) << (at - block);
+        if (at < block_end) bits |= slashes(octets(at)) << (at - block);
         for (; bits != 0 && count < most; bits &= bits - 1)
             starts[count++] = block + static_cast<std::uint32_t>(std::countr_zero(bits)) + 1;
     }
@@ -107,7 +125,7 @@ struct route_tree::segment {
     }
 };
 
-std::uint32_t route_tree::literal_child(std::uint32_t parent, const segment& s) const noexcept {
+inline std::uint32_t route_tree::literal_child(std::uint32_t parent, const segment& s) const noexcept {
     const std::uint64_t hash = s.hash(seed_, parent);
     const std::size_t wrap = slots_.size() - 1;
     const std::size_t home = hash >> shift_;
@@ -124,8 +142,8 @@ std::uint32_t route_tree::literal_child(std::uint32_t parent, const segment& s) 
 }
 
 // `l` has a route for `method`.
-std::uint32_t route_tree::accept(const leaf& l, method_index method, const segmented& path,
-                                 route_params& params) const noexcept {
+inline std::uint32_t route_tree::accept(const leaf& l, method_index method, const segmented& path,
+                                        route_params& params) const noexcept {
     const route* r = &routes_[l.first];
     while (r->method != method && r->method != any_method) ++r;
     for (std::size_t i = 0; i < l.parameters; ++i)

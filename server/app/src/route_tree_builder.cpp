@@ -1,4 +1,4 @@
-#include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
 
 #include <algorithm>
 #include <utility>

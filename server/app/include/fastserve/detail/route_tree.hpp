@@ -1,7 +1,7 @@
 // The table that a router is built on: from a method and a path to the number of a route, and where its parameters lie.
 //
-// It knows no handlers and no requests. Routes are collected by a route_tree_builder, which finds conflicts; build()
-// makes the frozen table. What patterns mean is said in <fastserve/detail/route_pattern.hpp>.
+// It knows no handlers and no requests. Routes are collected, and conflicts found, by the builder in
+// <fastserve/detail/route_tree_builder.hpp>; what patterns mean is said in <fastserve/detail/route_pattern.hpp>.
 //
 // *Which route wins.* Patterns are compared segment by segment from the left; at the first difference a literal goes
 // before {name}, and {name} before {name...}. A pattern that matches the path but has no route for the method does not
@@ -11,10 +11,10 @@
 //
 // *What a lookup costs.* The path is split once; then each segment is one probe of one hash table for all nodes, of at
 // most `max_probes` slots, which building guarantees. Where a segment could be a literal as well as a parameter the
-// lookup may have to come back, but it visits no node twice: worst_steps() bounds the visits for every path.
+// lookup may have to come back, but it enters no node twice, since where it is in the path follows from the node:
+// worst_steps(), known when the table is built, bounds the work for every path.
 //
-// *Thread safety.* A route_tree never changes once built: any number of threads may use its const members. A
-// route_tree_builder belongs to one thread at a time.
+// *Thread safety.* A route_tree never changes once built: any number of threads may use its const members.
 #pragma once
 
 #include <fastserve/detail/route_pattern.hpp>
@@ -22,13 +22,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace fastserve::detail {
@@ -49,7 +45,7 @@ enum class match_kind : std::uint8_t { not_found, method_not_allowed, found };
 
 struct route_match {
     match_kind kind{match_kind::not_found};
-    // Nodes that were looked at, for tests and for judging a table.
+    // How often a node was looked at, for tests and for judging a table.
     std::uint32_t steps{};
     // With found: the number that was registered.
     std::uint32_t route{};
@@ -110,7 +106,7 @@ public:
 private:
     friend class route_tree_builder;
 
-    // One pattern prefix. Which literal led here is kept in the node, so that a probe that hits touches one line.
+    // One pattern prefix. It holds the literal that leads to it, so that a probe that hits loads what comes next, too.
     struct node {
         std::uint64_t low;  // the literal's octets 0 to 7, zero beyond its end
         std::uint64_t high; // octets 8 to 15
@@ -159,61 +155,6 @@ private:
     std::uint32_t deepest_{}; // segments of the longest pattern
     std::uint32_t worst_steps_{};
     std::size_t route_count_{};
-};
-
-// What became of one registration. `detail` is a sentence for the developer that names the pattern, and with
-// duplicate_route the other one, too.
-struct registration {
-    std::error_code error;
-    std::string detail;
-    // With duplicate_route: the number of the route that is there already.
-    std::uint32_t other{};
-
-    explicit operator bool() const noexcept { return !error; }
-};
-
-class route_tree_builder {
-public:
-    route_tree_builder();
-
-    // Adds a route for `method` (any_method: for all that have no route of their own). `id` is what find() will return;
-    // it means nothing here. Two patterns that differ only in the names of their parameters are the same place, where
-    // each route keeps its own names; one method twice at one place is duplicate_route. After an error nothing has
-    // changed. Throws only std::bad_alloc.
-    registration add(method_index method, std::string_view pattern, std::uint32_t id);
-
-    // The table of all routes so far. The builder can go on afterwards.
-    route_tree build() const;
-
-    std::size_t route_count() const noexcept { return route_count_; }
-
-private:
-    struct route {
-        method_index method;
-        std::uint32_t id;
-        std::string pattern; // as it was registered
-        std::vector<std::string> names;
-    };
-    struct leaf {
-        bool tail;
-        std::vector<std::uint8_t> depths;
-        std::vector<route> routes;
-    };
-    struct node {
-        std::map<std::string, std::uint32_t, std::less<>> literals;
-        std::uint32_t parameter{}, end{}, tail{};
-    };
-
-    std::uint32_t leaf_for(const route_pattern& pattern);
-    std::uint32_t child_for(std::uint32_t parent, const pattern_segment& segment);
-    std::uint32_t worst_steps(std::uint32_t at) const;
-    static void add_leaf(route_tree& tree, const leaf& from);
-    static std::uint32_t add_text(route_tree& tree, std::string_view text);
-
-    std::vector<node> nodes_;
-    std::vector<leaf> leaves_;
-    std::size_t route_count_{};
-    std::uint32_t deepest_{};
 };
 
 } // namespace fastserve::detail
