@@ -107,6 +107,39 @@ TEST(route_tree, literals_of_every_length_are_told_apart) {
     EXPECT_EQ(ask(tree, get, std::string("/") + std::string(longest + 1, 'x')), "404");
 }
 
+// Literals that share all but one of what is compared: first word, second word, rest, parent. The table is small and
+// half full, so that most lookups that should miss meet another literal in their slot.
+TEST(route_tree, literals_that_are_alike_are_told_apart) {
+    constexpr std::size_t members = 16, others = 400;
+    for (const std::string_view before : {"", "equal-8-", "equal-in-16-oct-", "equal-in-twenty-octet"}) {
+        for (const std::string_view after : {"", "-and", "-and-a-long-end-that-is-equal"}) {
+            const auto literal = [&](std::size_t i) {
+                std::string out("/");
+                out.append(before).append(std::to_string(100 + i)).append(after);
+                return out;
+            };
+            route_tree_builder builder;
+            for (std::size_t i = 0; i < members; ++i)
+                ASSERT_TRUE(builder.add(get, literal(i), static_cast<std::uint32_t>(i)));
+            const route_tree tree = builder.build();
+            for (std::size_t i = 0; i < members; ++i) EXPECT_EQ(ask(tree, get, literal(i)), std::to_string(i));
+            for (std::size_t i = members; i < others; ++i) EXPECT_EQ(ask(tree, get, literal(i)), "404") << literal(i);
+        }
+    }
+    // Every parent has literals, but each a different one.
+    route_tree_builder builder;
+    const auto path = [](std::size_t parent, std::size_t child) {
+        std::string out("/p");
+        out.append(std::to_string(parent)).append("/c").append(std::to_string(child));
+        return out;
+    };
+    for (std::size_t i = 0; i < members; ++i) ASSERT_TRUE(builder.add(get, path(i, i), static_cast<std::uint32_t>(i)));
+    const route_tree tree = builder.build();
+    for (std::size_t i = 0; i < members; ++i)
+        for (std::size_t j = 0; j < members; ++j)
+            EXPECT_EQ(ask(tree, get, path(i, j)), i == j ? std::to_string(i) : "404") << path(i, j);
+}
+
 TEST(route_tree, an_octet_zero_is_no_end) {
     const route_tree tree = table({{get, "/a"}, {get, "/b/{x}"}});
     EXPECT_EQ(ask(tree, get, std::string_view("/a\0", 3)), "404");

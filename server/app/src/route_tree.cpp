@@ -130,13 +130,12 @@ inline std::uint32_t route_tree::literal_child(std::uint32_t parent, const segme
     const std::size_t wrap = slots_.size() - 1;
     const std::size_t home = hash >> shift_;
     for (std::size_t probe = 0; probe < max_probes; ++probe) {
-        const slot& candidate = slots_[(home + probe) & wrap];
-        if (candidate.node == 0) return 0;
-        if (candidate.check != static_cast<std::uint32_t>(hash)) continue;
-        const node& n = nodes_[candidate.node];
-        if (n.parent == parent && n.size == s.size && n.low == s.low && n.high == s.high &&
+        const std::uint32_t candidate = slots_[(home + probe) & wrap];
+        if (candidate == 0) return 0;
+        const node& n = nodes_[candidate];
+        if (n.low == s.low && n.high == s.high && n.parent == parent && n.size == s.size &&
             (s.size <= 2 * word || std::memcmp(text_.data() + n.text, s.octets, s.size) == 0))
-            return candidate.node;
+            return candidate;
     }
     return 0;
 }
@@ -230,9 +229,9 @@ bool route_tree::place(std::uint32_t id) {
     n.high = s.high;
     const std::uint64_t hash = s.hash(seed_, n.parent);
     for (std::size_t probe = 0; probe < max_probes; ++probe) {
-        slot& candidate = slots_[((hash >> shift_) + probe) & (slots_.size() - 1)];
-        if (candidate.node == 0) {
-            candidate = {static_cast<std::uint32_t>(hash), id};
+        std::uint32_t& candidate = slots_[((hash >> shift_) + probe) & (slots_.size() - 1)];
+        if (candidate == 0) {
+            candidate = id;
             return true;
         }
     }
@@ -246,7 +245,7 @@ void route_tree::index(std::span<const std::uint32_t> literals) {
         shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
         for (int i = 0; i < seeds_a_size; ++i) {
             seed_ = fold(seed_ + 1, 0xD6E8FEB86659FD93);
-            slots_.assign(size, {});
+            slots_.assign(size, 0);
             if (std::all_of(literals.begin(), literals.end(), [this](std::uint32_t id) { return place(id); })) return;
         }
     }

@@ -118,10 +118,6 @@ private:
         std::uint32_t tail;      // the leaf for {name...}; 0: none
         bool has_literals;
     };
-    struct slot {
-        std::uint32_t check; // bits of the hash
-        std::uint32_t node;  // 0: empty
-    };
     // One pattern. Leaf 0 belongs to none and allows nothing.
     struct leaf {
         std::uint64_t methods; // every bit when there is a route for any method
@@ -145,7 +141,7 @@ private:
     bool place(std::uint32_t id);
 
     std::vector<node> nodes_;
-    std::vector<slot> slots_; // open addressing, a power of two
+    std::vector<std::uint32_t> slots_; // literal nodes by hash, open addressing, a power of two; 0: empty
     std::vector<leaf> leaves_;
     std::vector<route> routes_;
     std::vector<std::string_view> names_; // into text_
