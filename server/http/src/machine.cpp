@@ -1,0 +1,316 @@
+// The machine's way from bytes to a request that is whole. The way from a response to bytes is in machine_output.cpp.
+#include <fastserve/http/machine.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace fastserve::http {
+
+namespace {
+
+// The most body bytes that are read only to keep a connection whose request was answered without them.
+constexpr std::uint64_t dropped_body = 256 * 1024;
+// Room that must be free before another request is taken up: an ordinary answer always fits.
+constexpr std::size_t answer_room = 32 * 1024;
+constexpr std::size_t chunk_room = 4 * 1024;
+
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+
+} // namespace
+
+void machine::start(std::uint64_t now_ms) noexcept {
+    assert(!exchange_ && !input_ && !output_);
+    phase_ = phase::idle;
+    head_request_ = lingers_ = drops_body_ = peer_finished_ = false;
+    requests_ = 0;
+    started_ms_ = since_ms_ = now_ms;
+}
+
+// ---- memory
+// ----------------------------------------------------------------------------------------------------------
+
+void machine::load_input(turn& t) const noexcept {
+    t.at = input_ ? input_.data() + input_begin_ : nullptr;
+    t.end = input_ ? input_.data() + input_end_ : nullptr;
+}
+
+void machine::drop_input(turn& t) noexcept {
+    t.at = t.end = nullptr;
+    input_begin_ = input_end_ = 0;
+    t.buffers.release(std::move(input_));
+}
+
+// Keeps what is not parsed yet beyond the turn.
+bool machine::keep_rest(turn& t) noexcept {
+    const auto size = static_cast<std::size_t>(t.end - t.at);
+    if (size == 0) {
+        drop_input(t);
+        return true;
+    }
+    if (input_ && t.at >= input_.data() && t.at < input_.data() + input_.capacity()) {
+        input_begin_ = static_cast<std::uint32_t>(t.at - input_.data());
+        input_end_ = static_cast<std::uint32_t>(t.end - input_.data());
+        return true;
+    }
+    assert(!input_);
+    input_ = t.buffers.acquire(size);
+    if (!input_) return false;
+    std::memcpy(input_.data(), t.at, size);
+    input_begin_ = 0;
+    input_end_ = static_cast<std::uint32_t>(size);
+    load_input(t);
+    return true;
+}
+
+// For when an exchange is in work: without memory for what stands behind it, it is the last one.
+void machine::keep_rest_or_close(turn& t) noexcept {
+    if (keep_rest(t)) return;
+    keep_alive_ = false;
+    lingers_ = true;
+    drop_input(t);
+}
+
+// Makes the exchange own its head, and its body where that lies in the input.
+bool machine::keep_head(turn& t) noexcept {
+    exchange& x = *exchange_;
+    if (x.head_bytes_) return true;
+    // Copied even if the head lies in a buffer of ours, which could change hands: then what stands behind would have to
+    // be copied instead, for every request of a long pipeline.
+    const std::size_t body = x.body_bytes_ ? 0 : x.body.size();
+    x.head_bytes_ = t.buffers.acquire(x.head.size + body);
+    if (!x.head_bytes_) return false;
+    char* const copy = x.head_bytes_.data();
+    std::memcpy(copy, x.head.base, x.head.size);
+    x.head.base = copy;
+    if (body != 0) {
+        std::memcpy(copy + x.head.size, x.body.data(), body);
+        x.body = {copy + x.head.size, body};
+    }
+    return true;
+}
+
+// Room for more of a head: at least a quarter of the buffer that it lies in.
+bool machine::grow_head(turn& t) noexcept {
+    const std::size_t quarter = input_.capacity() / 4;
+    if (input_.capacity() - input_end_ >= quarter) return true;
+    const std::size_t have = unparsed();
+    if (input_begin_ >= quarter) {
+        std::memmove(input_.data(), input_.data() + input_begin_, have);
+    } else {
+        pool::buffer larger = t.buffers.acquire(input_.capacity() * 2);
+        if (!larger) return false;
+        std::memcpy(larger.data(), input_.data() + input_begin_, have);
+        t.buffers.release(std::move(input_));
+        input_ = std::move(larger);
+    }
+    input_begin_ = 0;
+    input_end_ = static_cast<std::uint32_t>(have);
+    return true;
+}
+
+// Room for at least `room` more bytes of body. Doubling from what has arrived, never from what a Content-Length
+// announces: memory follows bytes, not promises.
+bool machine::grow_body(turn& t, std::size_t room) noexcept {
+    exchange& x = *exchange_;
+    const std::size_t capacity = x.body_bytes_.capacity();
+    if (capacity - x.body_size_ >= room) return true;
+    std::size_t wanted = std::max(capacity * 2, x.body_size_ + room);
+    if (x.head.body == framing::length)
+        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, x.body_size_ + std::max(room, body_left_)));
+    pool::buffer larger = t.buffers.acquire(wanted);
+    if (!larger) return false;
+    if (x.body_size_ != 0) std::memcpy(larger.data(), x.body_bytes_.data(), x.body_size_);
+    t.buffers.release(std::move(x.body_bytes_));
+    x.body_bytes_ = std::move(larger);
+    return true;
+}
+
+void machine::give_exchange(turn& t) noexcept {
+    exchange& x = *std::exchange(exchange_, nullptr);
+    t.buffers.release(std::move(x.head_bytes_));
+    t.buffers.release(std::move(x.body_bytes_));
+    x.reset();
+    assert(!t.spare || !t.returned);
+    (t.spare ? t.returned : t.spare) = &x;
+}
+
+// ---- input
+// -----------------------------------------------------------------------------------------------------------
+
+std::span<char> machine::input_area(turn& t) noexcept {
+    if (phase_ == phase::head) return {input_.data() + input_end_, input_.capacity() - input_end_};
+    if (phase_ != phase::body) return t.input;
+    exchange& x = *exchange_;
+    // What stands behind a chunked body is copied once: it must not be more than any other input.
+    const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), chunk_room);
+    const std::size_t room = x.body_bytes_.capacity() - x.body_size_;
+    return {x.body_bytes_.data() + x.body_size_, static_cast<std::size_t>(std::min<std::uint64_t>(room, most))};
+}
+
+step machine::on_input(turn& t, std::size_t size) noexcept {
+    switch (phase_) {
+    case phase::head:
+        input_end_ += static_cast<std::uint32_t>(size);
+        load_input(t);
+        return next_head(t);
+    case phase::body:
+        return on_body(t, size);
+    case phase::lingering:
+        return {action::linger};
+    case phase::closing:
+        return {action::close};
+    default:
+        assert((phase_ == phase::idle || phase_ == phase::dropping) && !input_);
+        t.at = t.input.data();
+        t.end = t.at + size;
+        return phase_ == phase::dropping ? drop_body(t) : next_head(t);
+    }
+}
+
+step machine::next_head(turn& t) noexcept {
+    if (!exchange_) {
+        head_request_ = false;
+        if (t.at == t.end) {
+            drop_input(t);
+            enter(t, phase::idle);
+            return {action::read};
+        }
+        if (has_unsent()) return pause(t, action::flush);
+        if (t.requests >= t.limits.turn_requests) return pause(t, action::later);
+        if (t.output_size != 0 &&
+            (t.output.size() - t.output_size < answer_room || t.output_size >= t.limits.output_bytes))
+            return pause(t, action::flush);
+        exchange_ = std::exchange(t.spare, nullptr);
+        if (!exchange_) return fail(t, 503);
+        parser_ = head_parser();
+    }
+    http::head& head = exchange_->head;
+    const bool begun = phase_ == phase::head && parser_.started();
+    const parse_status parsed = parser_.parse(t.at, static_cast<std::size_t>(t.end - t.at), head, t.limits);
+    head_request_ = head.method == verb::head;
+    if (parsed == parse_status::need_more) {
+        if (!keep_rest(t) || !grow_head(t)) return fail(t, 503);
+        // Empty lines begin no request: its time counts from its own first byte.
+        if (!begun) enter(t, phase::head);
+        return {action::read};
+    }
+    if (parsed == parse_status::error) return fail(t, parser_.error());
+    t.at += head.size;
+    keep_alive_ = head.keep_alive;
+    lingers_ = false;
+    if (peer_finished_) exchange_->peer_finished.store(true, std::memory_order_relaxed);
+    phase_ = phase::deciding;
+    return {action::route};
+}
+
+step machine::on_decision(turn& t, const decision& d) noexcept {
+    exchange& x = *exchange_;
+    plain_ = d.plain;
+    answered_ = d.answered;
+    handler_timeout_ = d.handler_timeout;
+    if (x.head.body == framing::none) [[likely]]
+        return body_ready(t);
+
+    const auto have = static_cast<std::size_t>(t.end - t.at);
+    if (x.head.body == framing::length) {
+        body_left_ = x.head.content_length;
+        if (!answered_ && body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
+        if (have < body_left_) return await_body(t, have);
+        x.body = {t.at, static_cast<std::size_t>(body_left_)};
+        t.at += body_left_;
+        return body_ready(t);
+    }
+    decoder_ = chunked_decoder(t.limits, answered_ ? dropped_body : d.body_bytes);
+    const auto r = decoder_.decode(t.at, have);
+    if (r.status == decode_status::error) return answered_ ? answer_and_linger(t) : fail(t, decoder_.error());
+    if (r.status == decode_status::need_more) return await_body(t, r.produced);
+    x.body = {t.at, r.produced};
+    t.at += r.consumed;
+    return body_ready(t);
+}
+
+// The body is not whole: `have` bytes of it lie at t.at, and nothing behind them.
+step machine::await_body(turn& t, std::size_t have) noexcept {
+    exchange& x = *exchange_;
+    const bool by_length = x.head.body == framing::length;
+    const bool silent = t.at == t.end;
+    if (answered_) {
+        // A client that waits for 100 Continue may or may not send the body now: only closing is unambiguous.
+        if (x.head.expect_continue || (by_length && body_left_ > dropped_body)) return answer_and_linger(t);
+        if (by_length) body_left_ -= have;
+        t.at = t.end;
+        drops_body_ = true;
+        return answer(t);
+    }
+    // Besides the body that is here, room for the next read.
+    if (!keep_head(t) || !grow_body(t, have + (by_length ? 1 : chunk_room))) return fail(t, 503);
+    if (have != 0) std::memcpy(x.body_bytes_.data(), t.at, have);
+    x.body_size_ = have;
+    if (by_length) body_left_ -= have;
+    if (x.head.expect_continue && silent && t.output.size() - t.output_size >= continue_line.size()) {
+        std::memcpy(t.output.data() + t.output_size, continue_line.data(), continue_line.size());
+        t.output_size += continue_line.size();
+    }
+    drop_input(t);
+    enter(t, phase::body);
+    body_received_ = have;
+    return {action::read};
+}
+
+step machine::on_body(turn& t, std::size_t size) noexcept {
+    exchange& x = *exchange_;
+    body_received_ += size;
+    if (x.head.body == framing::length) {
+        x.body_size_ += size;
+        body_left_ -= size;
+        if (body_left_ != 0) return grow_body(t, 1) ? step{action::read} : fail(t, 503);
+        t.at = t.end = nullptr;
+    } else {
+        char* const raw = x.body_bytes_.data() + x.body_size_;
+        const auto r = decoder_.decode(raw, size);
+        if (r.status == decode_status::error) return fail(t, decoder_.error());
+        x.body_size_ += r.produced;
+        if (r.status == decode_status::need_more) return grow_body(t, chunk_room) ? step{action::read} : fail(t, 503);
+        // The next request begins in this one's body buffer, which ends with this exchange.
+        t.at = raw + r.consumed;
+        t.end = raw + size;
+        keep_rest_or_close(t);
+    }
+    x.body = {x.body_bytes_.data(), x.body_size_};
+    return body_ready(t);
+}
+
+step machine::body_ready(turn& t) noexcept {
+    if (answered_) return answer(t);
+    if (!plain_) {
+        if (!keep_head(t)) return fail(t, 503);
+        keep_rest_or_close(t);
+    }
+    phase_ = phase::handling;
+    return {action::handle};
+}
+
+// Takes from the front of the input what still belongs to a body that nobody wants.
+step machine::drop_body(turn& t) noexcept {
+    const auto have = static_cast<std::size_t>(t.end - t.at);
+    body_received_ += have;
+    bool more = false;
+    if (drops_chunks_) {
+        const auto r = decoder_.decode(t.at, have);
+        if (r.status == decode_status::error) return end(t, action::linger);
+        t.at += r.consumed;
+        more = r.status == decode_status::need_more;
+    } else {
+        const auto dropped = std::min<std::uint64_t>(have, body_left_);
+        t.at += dropped;
+        body_left_ -= dropped;
+        more = body_left_ != 0;
+    }
+    if (more) return {action::read};
+    phase_ = phase::idle;
+    return next_head(t);
+}
+
+} // namespace fastserve::http
