@@ -73,10 +73,14 @@ function(fastserve_program)
   fastserve_use_mimalloc(fastserve_program)
 endfunction()
 
-# fastserve_test(name [SERIAL] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest binary,
-# registered with CTest as one test. SERIAL: nothing else runs beside it. A binary in which no test ran has failed.
+# fastserve_test(name [SERIAL] [UNSANITIZED] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest
+# binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces the allocator,
+# which under a sanitizer is the sanitizer's, so such a build goes without it. A binary in which no test ran has failed.
 function(fastserve_test name)
-  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;UNSANITIZED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  if(arg_UNSANITIZED AND FASTSERVE_SANITIZE)
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
