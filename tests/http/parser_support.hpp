@@ -105,8 +105,8 @@ inline outcome parse_bytewise(std::string_view text, const http::limits& bounds 
 // The levels this machine runs.
 inline std::vector<http::scan_level> levels() {
     std::vector<http::scan_level> all;
-    for (auto level : {http::scan_level::scalar, http::scan_level::sse2, http::scan_level::avx2,
-                       http::scan_level::avx512, http::scan_level::neon})
+    for (auto level : {http::scan_level::scalar, http::scan_level::sse2, http::scan_level::ssse3,
+                       http::scan_level::avx2, http::scan_level::avx512, http::scan_level::neon})
         if (http::supported(level)) all.push_back(level);
     return all;
 }

@@ -1,14 +1,16 @@
 #include "scan.hpp"
 
 #include "chars.hpp"
+#include "scan_neon.hpp"
+#include "scan_x86.hpp"
 
 #include <atomic>
 
 namespace fastserve::http {
 namespace {
 
-constexpr scan_level levels_by_speed[] = {scan_level::avx512, scan_level::avx2, scan_level::neon, scan_level::sse2,
-                                          scan_level::scalar};
+constexpr scan_level levels_by_speed[] = {scan_level::avx512, scan_level::avx2, scan_level::ssse3,
+                                          scan_level::neon,   scan_level::sse2, scan_level::scalar};
 
 unsigned choose_and_scan(const char* data, std::size_t size, scan_block* out) noexcept;
 
@@ -45,7 +47,27 @@ unsigned scan_scalar(const char* data, std::size_t size, scan_block* out) noexce
 }
 
 scan_kernel kernel_of(scan_level level) noexcept {
-    return level == scan_level::scalar ? scan_scalar : nullptr;
+    switch (level) {
+    case scan_level::scalar:
+        return scan_scalar;
+#if defined(__x86_64__)
+    case scan_level::sse2:
+        return scan_sse2;
+    case scan_level::ssse3:
+        return __builtin_cpu_supports("ssse3") ? scan_ssse3 : nullptr;
+    case scan_level::avx2:
+        return __builtin_cpu_supports("avx2") ? scan_avx2 : nullptr;
+    // With VBMI only (Ice Lake, Zen 4): the first processors with AVX-512 pay for it with their clock, and AVX2 is
+    // better.
+    case scan_level::avx512:
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") ? scan_avx512 : nullptr;
+#elif defined(__aarch64__)
+    case scan_level::neon:
+        return scan_neon;
+#endif
+    default:
+        return nullptr;
+    }
 }
 
 bool supported(scan_level level) noexcept {

@@ -13,7 +13,7 @@ struct scan_block {
     std::uint64_t token;   // tchar
     std::uint64_t control; // CTL without HTAB; so CR and LF are in it
     std::uint64_t cr;
-    std::uint64_t plain; // what a target holds without more ado; filled up to the first block with a CR, no further
+    std::uint64_t plain; // what a target holds without more ado; filled at least up to the first block with a CR
 };
 
 // How many blocks a kernel fills at most. One kilobyte holds nearly every head; a longer one takes several scans.

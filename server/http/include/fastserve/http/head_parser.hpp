@@ -77,7 +77,7 @@ private:
 static_assert(sizeof(head_parser) <= 40);
 
 // The instruction sets a scan of the head can use. All give the same answers.
-enum class scan_level : std::uint8_t { scalar, sse2, avx2, avx512, neon };
+enum class scan_level : std::uint8_t { scalar, sse2, ssse3, avx2, avx512, neon };
 
 // True if this program and this machine can run it.
 bool supported(scan_level level) noexcept;
