@@ -319,7 +319,7 @@ void add_long_ones(std::vector<sample>& all) {
     for (std::size_t n = 0; n < 70; ++n) {
         all.push_back({get("A: " + repeat("b", n) + "\r\nC: d\r\n"), errc::ok});
         all.push_back({get(repeat("n", n + 1) + ":v\r\nC:d\r\n"), errc::ok});
-        all.push_back({target("/" + repeat("p", n) + "?" + repeat("q", 70 - n)), errc::ok});
+        all.push_back({target(std::string("/").append(n, 'p') + "?" + repeat("q", 70 - n)), errc::ok});
     }
     // More than one scan of the window, with lines across its end.
     for (std::size_t n = 900; n < 1030; n += 3)

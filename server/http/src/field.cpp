@@ -11,7 +11,7 @@ std::string_view to_string(field f) noexcept {
 
 field find_field(std::string_view name) noexcept {
     if (name.empty() || name.size() >= field_table::longest) return field::unknown;
-    const std::uint8_t candidate = field_table::slots[field_table::slot_of(name.data(), name.size())];
+    const std::uint8_t candidate = field_table::slots[field_table::slot_of(name)];
     if (field_table::names[candidate].size() != name.size()) return field::unknown;
     for (std::size_t i = 0; i < name.size(); ++i)
         if (chars::lower(name[i]) != field_table::entries[candidate].lower[i]) return field::unknown;

@@ -4,9 +4,15 @@
 #include <fastserve/http/field.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace fastserve::http::field_table {
 
@@ -75,25 +81,31 @@ inline constexpr std::array<std::string_view, field_count> names = {"",
                                                                     "X-Forwarded-Proto",
                                                                     "X-Request-ID"};
 
-// One name, spelled low, so that it is compared 32 bytes at a time.
+// A name spelled low, compared as a whole, however long it is.
 inline constexpr std::size_t longest = 32;
-struct alignas(longest) entry {
-    std::array<char, longest> lower{};
+struct entry {
+    alignas(longest) std::array<char, longest> lower{};
 };
 
-// First byte, the one at three quarters, the last, and the length tell all names apart. Setting 0x20 makes letters low
-// and merges some other bytes, which only costs a comparison.
-constexpr std::size_t slot_of(const char* name, std::size_t size) noexcept {
-    const auto byte = [name](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(name[i])}; };
-    const std::uint32_t key =
-        byte(0) | byte(size * 3 / 4) << 8 | byte(size - 1) << 16 | static_cast<std::uint32_t>(size) << 24;
-    return ((key | 0x00202020U) * 0x72cfe10bU) >> 24;
+// The last four bytes and the length tell all names apart. `tail` is little-endian; what stands before a shorter name
+// is the line end behind which a name always stands. Setting 0x20 makes letters low and merges some other bytes, which
+// only costs a comparison.
+constexpr std::size_t slot_of(std::uint32_t tail, std::size_t size) noexcept {
+    return ((tail | 0x20202020U) * 0x99b8f65dU + static_cast<std::uint32_t>(size) * 0x2708da9fU) >> 24;
+}
+constexpr std::size_t slot_of(std::string_view name) noexcept {
+    std::uint32_t tail = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        const char c = name.size() + i >= 4 ? name[name.size() + i - 4] : "\0\r\n"[name.size() + i - 1];
+        tail |= std::uint32_t{static_cast<unsigned char>(c)} << (8 * i);
+    }
+    return slot_of(tail, name.size());
 }
 
 consteval std::array<std::uint8_t, 256> make_slots() {
     std::array<std::uint8_t, 256> slots{};
     for (std::uint8_t i = 1; i < field_count; ++i) {
-        std::uint8_t& slot = slots[slot_of(names[i].data(), names[i].size())];
+        std::uint8_t& slot = slots[slot_of(names[i])];
         if (slot != 0 || names[i].size() >= longest) throw "two names share a slot, or one is too long";
         slot = i;
     }
@@ -112,12 +124,45 @@ consteval std::array<entry, field_count> make_entries() {
 }
 inline constexpr std::array<entry, field_count> entries = make_entries();
 
-// Bit k set for k below the length of the name. Unknown has none, so that it matches everything.
-consteval std::array<std::uint32_t, field_count> make_masks() {
-    std::array<std::uint32_t, field_count> masks{};
-    for (std::size_t i = 0; i < field_count; ++i) masks[i] = (std::uint32_t{1} << names[i].size()) - 1;
-    return masks;
+// Bit k set for each byte of the name.
+inline constexpr std::array<std::uint32_t, field_count> masks = [] {
+    std::array<std::uint32_t, field_count> all{};
+    for (std::size_t i = 0; i < field_count; ++i) all[i] = (std::uint32_t{1} << names[i].size()) - 1;
+    return all;
+}();
+inline constexpr std::array<std::uint8_t, field_count> sizes = [] {
+    std::array<std::uint8_t, field_count> all{};
+    for (std::size_t i = 0; i < field_count; ++i) all[i] = static_cast<std::uint8_t>(names[i].size());
+    return all;
+}();
+
+// Bit k set if byte k of `name`, made low, is that of `lower`, for 32 bytes.
+inline std::uint32_t equal_bytes(const char* name, const char* lower) noexcept {
+#if defined(__SSE2__)
+    const __m128i low = _mm_set1_epi8(0x20);
+    const auto half = [&](std::size_t at) {
+        const __m128i have = _mm_loadu_si128(reinterpret_cast<const __m128i*>(name + at));
+        const __m128i want = _mm_load_si128(reinterpret_cast<const __m128i*>(lower + at));
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(have, low), want)));
+    };
+    return half(0) | half(16) << 16;
+#else
+    std::uint32_t equal = 0;
+    for (std::size_t k = 0; k < longest; ++k) equal |= std::uint32_t{(name[k] | 0x20) == lower[k]} << k;
+    return equal;
+#endif
 }
-inline constexpr std::array<std::uint32_t, field_count> masks = make_masks();
+
+// The lookup of the parser: `name` is a token behind a line end, size > 0, and 32 bytes from it are readable. No branch
+// depends on the name. Setting 0x20 in each byte is an exact comparison here: known names are letters and '-', and no
+// tchar but a letter becomes a letter by it, none but '-' a '-'.
+inline field find_token(const char* name, std::uint32_t size) noexcept {
+    std::uint32_t tail;
+    std::memcpy(&tail, name + size - 4, 4);
+    if constexpr (std::endian::native == std::endian::big) tail = __builtin_bswap32(tail);
+    const std::uint8_t candidate = slots[slot_of(tail, size)];
+    const std::uint32_t missing = ~equal_bytes(name, entries[candidate].lower.data()) & masks[candidate];
+    return (missing | (sizes[candidate] ^ size)) == 0 ? static_cast<field>(candidate) : field::unknown;
+}
 
 } // namespace fastserve::http::field_table

@@ -8,6 +8,10 @@
 #include <cstddef>
 #include <limits>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace fastserve::http {
 namespace {
 
@@ -37,6 +41,40 @@ void each_member(std::string_view list, Visit visit) {
     }
 }
 
+// Bit k set if byte k, for 32 bytes, is a letter, a digit, '-' or '.'.
+std::uint32_t name_bytes(const char* at) noexcept {
+#if defined(__SSE2__)
+    const auto between = [](__m128i v, char low, char high) {
+        return _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8(static_cast<char>(low - 1))),
+                             _mm_cmplt_epi8(v, _mm_set1_epi8(static_cast<char>(high + 1))));
+    };
+    const auto half = [&](const char* from) {
+        const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+        const __m128i letter = between(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
+        const __m128i other = _mm_andnot_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('/')), between(v, '-', '9'));
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_or_si128(letter, other)));
+    };
+    return half(at) | half(at + 16) << 16;
+#else
+    std::uint32_t all = 0;
+    for (unsigned k = 0; k < 32; ++k) {
+        const char c = chars::lower(at[k]);
+        all |= std::uint32_t{(c >= 'a' && c <= 'z') || (c >= '-' && c <= '9' && c != '/')} << k;
+    }
+    return all;
+#endif
+}
+
+// True for a name of at most 32 letters, digits, '-' and '.', perhaps with a port: nearly every Host. A value of a head
+// has 32 readable bytes, so that all are looked at without a branch.
+bool is_common_host(std::string_view text) noexcept {
+    std::size_t size = text.size();
+    while (size > 0 && chars::is(text[size - 1], chars::digit)) --size;
+    size = size > 1 && text[size - 1] == ':' ? size - 1 : text.size();
+    if (size == 0 || size > 32) return false;
+    return static_cast<std::uint32_t>(~name_bytes(text.data()) << (32 - size)) == 0;
+}
+
 errc read_host(head& out) noexcept {
     if (!out.has(field::host)) return out.version_minor == 0 ? errc::ok : errc::missing_host;
     if (out.repeated & bit(field::host)) return errc::duplicate_host;
@@ -45,7 +83,7 @@ errc read_host(head& out) noexcept {
         // Right only for a target URI without an authority, which these two forms cannot rule out (RFC 9112 3.2).
         const bool may_be_empty = out.form == target_form::origin || out.form == target_form::asterisk;
         if (!may_be_empty) return errc::bad_host;
-    } else if (!valid_authority(value)) {
+    } else if (!is_common_host(value) && !valid_authority(value)) {
         return errc::bad_host;
     }
     head_builder::set_host(out);
@@ -117,6 +155,14 @@ errc read_expect(head& out) noexcept {
 }
 
 void read_connection(head& out) noexcept {
+    if (!(out.repeated & bit(field::connection))) {
+        // What browsers and proxies send, case included.
+        const std::string_view value = *out.find(field::connection);
+        if (value == "keep-alive" || value == "Keep-Alive") {
+            out.keep_alive = true;
+            return;
+        }
+    }
     bool close = false, keep_alive = false, upgrade = false;
     out.each(field::connection, [&](std::string_view value) {
         each_member(value, [&](std::string_view option) {

@@ -67,25 +67,51 @@ struct head_builder {
         out.method = v;
     }
 
-    // Writes line number `index`, whose place in the storage exists.
-    static void add_line(head& out, std::uint32_t index, line_marks line) noexcept {
-        const char* base = out.base;
-        std::uint32_t begin = line.colon + 1, end = line.end;
-        begin += base[begin] == ' ';
-        if (chars::is(base[begin], chars::space) || chars::is(base[end - 1], chars::space)) {
-            while (begin < end && chars::is(base[begin], chars::space)) ++begin;
-            while (end > begin && chars::is(base[end - 1], chars::space)) --end;
-        }
-        const std::uint32_t size = line.colon - line.begin;
-        const field id = find_field(std::string_view{base + line.begin, size});
-        out.storage_[index] = {line.begin, static_cast<std::uint16_t>(size), id, begin, end - begin};
+    // Takes lines one after the other and keeps what they add up to apart from the head until commit(), so that it can
+    // stay in registers. The storage must have room.
+    class lines {
+    public:
+        lines(head& out, std::uint32_t count) noexcept
+            : out_(out), base_(out.base), storage_(out.storage_.data()), count_(count), present_(out.present),
+              repeated_(out.repeated) {}
 
-        const auto n = static_cast<std::size_t>(id);
-        const std::uint64_t bit = std::uint64_t{1} << n;
-        if (!(out.present & bit)) out.first_[n] = static_cast<std::uint16_t>(index);
-        out.repeated |= out.present & bit;
-        out.present |= bit;
-    }
+        void add(line_marks line) noexcept {
+            std::uint32_t begin = line.colon + 1, end = line.end;
+            begin += base_[begin] == ' ';
+            // What is not above SP here is white space, or the CR behind an empty value.
+            if (static_cast<unsigned char>(base_[begin]) <= ' ' || static_cast<unsigned char>(base_[end - 1]) <= ' ')
+                trim(begin, end);
+            const std::uint32_t size = line.colon - line.begin;
+            const field id = field_table::find_token(base_ + line.begin, size);
+            storage_[count_] = {line.begin, static_cast<std::uint16_t>(size), id, begin, end - begin};
+
+            const auto n = static_cast<std::size_t>(id);
+            const std::uint64_t bit = std::uint64_t{1} << n, again = present_ & bit;
+            out_.first_[n] = again ? out_.first_[n] : static_cast<std::uint16_t>(count_);
+            repeated_ |= again;
+            present_ |= bit;
+            ++count_;
+        }
+
+        // Returns how many lines there are now.
+        std::uint32_t commit() noexcept {
+            out_.present = present_;
+            out_.repeated = repeated_;
+            return count_;
+        }
+
+    private:
+        void trim(std::uint32_t& begin, std::uint32_t& end) const noexcept {
+            while (begin < end && chars::is(base_[begin], chars::space)) ++begin;
+            while (end > begin && chars::is(base_[end - 1], chars::space)) --end;
+        }
+
+        head& out_;
+        const char* base_;
+        field_line* storage_;
+        std::uint32_t count_;
+        std::uint64_t present_, repeated_;
+    };
 
     static void finish(head& out, std::uint32_t size, std::uint32_t count) noexcept {
         out.size = size;

@@ -203,7 +203,11 @@ errc head_parser::step_fields(const char* data, std::uint32_t size, head& out, c
         return errc::ok;
     case state::line_lf:
         if (first != '\n') return errc::bad_line_end;
-        head_builder::add_line(out, count_++, {mark_, colon_, at_ - 1});
+        {
+            head_builder::lines lines(out, count_);
+            lines.add({mark_, colon_, at_ - 1});
+            count_ = lines.commit();
+        }
         ++at_;
         state_ = state::line_start;
         return errc::ok;

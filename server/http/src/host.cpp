@@ -3,6 +3,7 @@
 #include "chars.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fastserve::http {
 namespace {

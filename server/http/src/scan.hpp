@@ -1,4 +1,4 @@
-// What a scan of the head's bytes leaves behind: bitmaps, which the walker reads.
+// What a scan of the head's bytes leaves behind for the walker: where names and lines end.
 #pragma once
 
 #include <fastserve/http/head_parser.hpp>
@@ -8,22 +8,26 @@
 
 namespace fastserve::http {
 
-// 64 bytes; bit k stands for byte k. Bits of bytes that are not part of the data are zero.
-struct scan_block {
-    std::uint64_t token;   // tchar
-    std::uint64_t control; // CTL without HTAB; so CR and LF are in it
-    std::uint64_t cr;
-    std::uint64_t plain; // what a target holds without more ado; filled at least up to the first block with a CR
-};
-
-// How many blocks a kernel fills at most. One kilobyte holds nearly every head; a longer one takes several scans.
+// How many blocks of 64 bytes a scan takes at most. One kilobyte holds nearly every head; a longer one takes several.
 inline constexpr unsigned scan_window = 16;
 
-// Fills out[0..n) for the bytes [data, data + size), size > 0, and returns n <= scan_window. Stops early behind a block
-// in which a CR follows a CR at a distance of two: the head ends there, or is wrong. May read 63 bytes beyond the data.
-using scan_kernel = unsigned (*)(const char* data, std::size_t size, scan_block* out) noexcept;
+struct scan_marks {
+    // In at[]: for each line the first byte that is not a tchar, then the CR; offsets from the first byte scanned,
+    // which begins a line. So "GET / HTTP/1.1" gives the first SP and the CR, a field line the colon and the CR.
+    // Neither the colon nor the LF behind the CR is verified. A last line that is cut short may leave one mark, also
+    // one just behind the data. Marks stop before the byte that ended the scan.
+    std::uint32_t count;
+    std::uint32_t blocks; // that were looked at
+    std::uint32_t stop;   // the byte that ended the scan early, if `ended` or `wrong`
+    bool ended;           // at stop, a CR begins a line: the head ends here if LF follows
+    bool wrong;           // at stop, a control character, a name without an end, or no LF behind a CR
+    // Bit k of plain[b]: byte 64 b + k is chars::plain. Filled at least up to the first block with a CR.
+    std::uint64_t plain[scan_window];
+    std::uint16_t at[scan_window * 64 + 16];
+};
 
-unsigned scan_scalar(const char* data, std::size_t size, scan_block* out) noexcept;
+// Scans [data, data + size), size > 0, up to the window's end. May read 63 bytes beyond the data.
+using scan_kernel = void (*)(const char* data, std::size_t size, scan_marks& out) noexcept;
 
 // The kernel of a level, or nullptr where it cannot run.
 scan_kernel kernel_of(scan_level level) noexcept;

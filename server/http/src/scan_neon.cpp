@@ -2,6 +2,7 @@
 
 #if defined(__aarch64__)
 
+#include "scan_blocks.hpp"
 #include "scan_tables.hpp"
 
 #include <arm_neon.h>
@@ -28,17 +29,17 @@ uint8x16_t look_up(uint8x16_t low, uint8x16_t high, uint8x16_t v) {
 
 } // namespace
 
-unsigned scan_neon(const char* data, std::size_t size, scan_block* out) noexcept {
-    const unsigned count = size > 64 * (scan_window - 1) ? scan_window : static_cast<unsigned>((size + 63) / 64);
+void scan_neon(const char* data, std::size_t size, scan_marks& out) noexcept {
+    const unsigned count = begin_scan(size, out);
     const uint8x16_t field_low = vld1q_u8(field_classes.low), field_high = vld1q_u8(field_classes.high);
     const uint8x16_t plain_low = vld1q_u8(plain_classes.low), plain_high = vld1q_u8(plain_classes.high);
     const uint8x16_t control_from = vdupq_n_u8(first_control), cr_byte = vdupq_n_u8('\r');
-    std::uint64_t carried = 0;
+    scan_carry carry;
+    std::uint16_t* next = out.at;
     bool in_first_line = true;
     for (unsigned b = 0; b < count; ++b) {
         const auto* at = reinterpret_cast<const std::uint8_t*>(data) + std::size_t{64} * b;
-        const std::size_t left = size - std::size_t{64} * b;
-        const std::uint64_t valid = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+        const std::uint64_t valid = valid_bits(size - std::size_t{64} * b);
         const uint8x16_t v[4] = {vld1q_u8(at), vld1q_u8(at + 16), vld1q_u8(at + 32), vld1q_u8(at + 48)};
         uint8x16_t found[4], any[4], control[4], cr[4];
         for (int k = 0; k < 4; ++k) {
@@ -49,22 +50,22 @@ unsigned scan_neon(const char* data, std::size_t size, scan_block* out) noexcept
         }
         const std::uint64_t controls = bits(control[0], control[1], control[2], control[3]) & valid;
         const std::uint64_t crs = bits(cr[0], cr[1], cr[2], cr[3]) & valid;
-        out[b].token = bits(any[0], any[1], any[2], any[3]) & valid & ~controls;
-        out[b].control = controls;
-        out[b].cr = crs;
         if (in_first_line) {
             uint8x16_t p[4];
             for (int k = 0; k < 4; ++k) {
                 p[k] = look_up(plain_low, plain_high, v[k]);
                 p[k] = vtstq_u8(p[k], p[k]);
             }
-            out[b].plain = bits(p[0], p[1], p[2], p[3]) & valid;
+            out.plain[b] = bits(p[0], p[1], p[2], p[3]) & valid;
             in_first_line = crs == 0;
         }
-        if (crs & (crs << 2 | carried)) return b + 1;
-        carried = crs >> 62;
+        const block_bits block{bits(any[0], any[1], any[2], any[3]) & valid & ~controls, controls, crs};
+        std::uint64_t marks;
+        const bool stop = mark_block(b, block, carry, marks, out);
+        next = write_marks(b, marks, next);
+        if (stop) break;
     }
-    return count;
+    end_scan(out, next);
 }
 
 } // namespace fastserve::http

@@ -7,7 +7,7 @@
 
 namespace fastserve::http {
 
-unsigned scan_neon(const char* data, std::size_t size, scan_block* out) noexcept;
+void scan_neon(const char* data, std::size_t size, scan_marks& out) noexcept;
 
 } // namespace fastserve::http
 

@@ -5,6 +5,7 @@
 
 #if defined(__x86_64__)
 
+#include "scan_blocks.hpp"
 #include "scan_tables.hpp"
 
 #include <immintrin.h>
@@ -17,14 +18,6 @@ using namespace scan_tables;
 struct masks16 {
     unsigned token, control, cr, plain;
 };
-
-[[gnu::always_inline]] inline unsigned blocks_for(std::size_t size) {
-    return size > 64 * (scan_window - 1) ? scan_window : static_cast<unsigned>((size + 63) / 64);
-}
-
-[[gnu::always_inline]] inline std::uint64_t valid_bits(std::size_t left) {
-    return left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
-}
 
 [[gnu::always_inline]] inline __m128i in_range(__m128i v, char low, char high) {
     const __m128i clamped = _mm_min_epu8(_mm_max_epu8(v, _mm_set1_epi8(low)), _mm_set1_epi8(high));
@@ -57,28 +50,36 @@ struct masks16 {
     return m;
 }
 
-inline unsigned run_sse2(const char* data, std::size_t size, scan_block* out) {
-    const unsigned count = blocks_for(size);
-    std::uint64_t carried = 0;
+void scan_sse2(const char* data, std::size_t size, scan_marks& out) noexcept {
+    const unsigned count = begin_scan(size, out);
+    scan_carry carry;
+    std::uint16_t* next = out.at;
     bool in_first_line = true;
     for (unsigned b = 0; b < count; ++b) {
-        scan_block block{};
+        block_bits block{};
+        std::uint64_t plain = 0;
         for (unsigned k = 0; k < 64; k += 16) {
             const auto* at = reinterpret_cast<const __m128i*>(data + std::size_t{64} * b + k);
             const masks16 m = classify_sse2(_mm_loadu_si128(at), in_first_line);
             block.token |= std::uint64_t{m.token} << k;
             block.control |= std::uint64_t{m.control} << k;
             block.cr |= std::uint64_t{m.cr} << k;
-            block.plain |= std::uint64_t{m.plain} << k;
+            plain |= std::uint64_t{m.plain} << k;
         }
         const std::uint64_t valid = valid_bits(size - std::size_t{64} * b);
-        out[b] = {block.token & valid, block.control & valid, block.cr & valid, block.plain & valid};
-        const std::uint64_t cr = out[b].cr;
-        if (cr & (cr << 2 | carried)) return b + 1;
-        carried = cr >> 62;
-        in_first_line = in_first_line && cr == 0;
+        block = {block.token & valid, block.control & valid, block.cr & valid};
+        if (in_first_line) out.plain[b] = plain & valid;
+        in_first_line = in_first_line && block.cr == 0;
+        std::uint64_t marks;
+        const bool stop = mark_block(b, block, carry, marks, out);
+        next = write_marks(b, marks, next);
+        if (stop) break;
     }
-    return count;
+    end_scan(out, next);
+}
+
+inline __m128i aligned(const std::uint8_t* table) {
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(table));
 }
 
 [[gnu::target("ssse3")]] inline __m128i look_up(__m128i low, __m128i high, __m128i v) {
@@ -87,36 +88,38 @@ inline unsigned run_sse2(const char* data, std::size_t size, scan_block* out) {
     return _mm_and_si128(_mm_shuffle_epi8(low, v), _mm_shuffle_epi8(high, upper));
 }
 
-[[gnu::target("ssse3")]] unsigned run_ssse3(const char* data, std::size_t size, scan_block* out) {
-    const unsigned count = blocks_for(size);
-    const auto table = [](const std::uint8_t* t) __attribute__((target("ssse3"), always_inline)) {
-        return _mm_load_si128(reinterpret_cast<const __m128i*>(t));
-    };
-    const __m128i field_low = table(field_classes.low), field_high = table(field_classes.high);
-    const __m128i plain_low = table(plain_classes.low), plain_high = table(plain_classes.high);
-    std::uint64_t carried = 0;
+[[gnu::target("ssse3")]] void scan_ssse3(const char* data, std::size_t size, scan_marks& out) noexcept {
+    const unsigned count = begin_scan(size, out);
+    const __m128i field_low = aligned(field_classes.low), field_high = aligned(field_classes.high);
+    const __m128i zero = _mm_setzero_si128();
+    scan_carry carry;
+    std::uint16_t* next = out.at;
     bool in_first_line = true;
     for (unsigned b = 0; b < count; ++b) {
         std::uint64_t cr = 0, control = 0, none = 0, not_plain = 0;
         for (unsigned k = 0; k < 64; k += 16) {
-            const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + std::size_t{64} * b + k));
-            const __m128i found = look_up(field_low, field_high, v);
+            const auto* at = reinterpret_cast<const __m128i*>(data + std::size_t{64} * b + k);
+            const __m128i v = _mm_loadu_si128(at), found = look_up(field_low, field_high, v);
             cr |= std::uint64_t{bits(equals(v, '\r'))} << k;
             // Saturating, so that the top bit says "control".
             control |= std::uint64_t{bits(_mm_adds_epu8(found, _mm_set1_epi8(0x80 - first_control)))} << k;
-            none |= std::uint64_t{bits(_mm_cmpeq_epi8(found, _mm_setzero_si128()))} << k;
-            if (in_first_line)
-                not_plain |= std::uint64_t{bits(_mm_cmpeq_epi8(look_up(plain_low, plain_high, v), _mm_setzero_si128()))}
-                             << k;
+            none |= std::uint64_t{bits(_mm_cmpeq_epi8(found, zero))} << k;
+            if (in_first_line) {
+                const __m128i p = look_up(aligned(plain_classes.low), aligned(plain_classes.high), v);
+                not_plain |= std::uint64_t{bits(_mm_cmpeq_epi8(p, zero))} << k;
+            }
         }
         const std::uint64_t valid = valid_bits(size - std::size_t{64} * b);
+        if (in_first_line) out.plain[b] = ~not_plain & valid;
         cr &= valid;
-        out[b] = {~(none | control) & valid, control & valid, cr, ~not_plain & valid};
-        if (cr & (cr << 2 | carried)) return b + 1;
-        carried = cr >> 62;
         in_first_line = in_first_line && cr == 0;
+        const block_bits block{~(none | control) & valid, control & valid, cr};
+        std::uint64_t marks;
+        const bool stop = mark_block(b, block, carry, marks, out);
+        next = write_marks(b, marks, next);
+        if (stop) break;
     }
-    return count;
+    end_scan(out, next);
 }
 
 [[gnu::target("avx2")]] inline __m256i look_up(__m256i low, __m256i high, __m256i v) {
@@ -131,12 +134,13 @@ inline unsigned run_sse2(const char* data, std::size_t size, scan_block* out) {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
 }
 
-[[gnu::target("avx2")]] unsigned run_avx2(const char* data, std::size_t size, scan_block* out) {
-    const unsigned count = blocks_for(size);
+[[gnu::target("avx2,bmi")]] void scan_avx2(const char* data, std::size_t size, scan_marks& out) noexcept {
+    const unsigned count = begin_scan(size, out);
     const __m256i field_low = both_lanes(field_classes.low), field_high = both_lanes(field_classes.high);
     const __m256i zero = _mm256_setzero_si256(), cr_byte = _mm256_set1_epi8('\r');
     const __m256i to_top = _mm256_set1_epi8(0x80 - first_control);
-    std::uint64_t carried = 0;
+    scan_carry carry;
+    std::uint16_t* next = out.at;
     bool in_first_line = true;
     for (unsigned b = 0; b < count; ++b) {
         const auto* at = reinterpret_cast<const __m256i*>(data + std::size_t{64} * b);
@@ -146,54 +150,92 @@ inline unsigned run_sse2(const char* data, std::size_t size, scan_block* out) {
         const std::uint64_t cr = bits(_mm256_cmpeq_epi8(v0, cr_byte), _mm256_cmpeq_epi8(v1, cr_byte)) & valid;
         const std::uint64_t control = bits(_mm256_adds_epu8(found0, to_top), _mm256_adds_epu8(found1, to_top));
         const std::uint64_t none = bits(_mm256_cmpeq_epi8(found0, zero), _mm256_cmpeq_epi8(found1, zero));
-        out[b].token = ~(none | control) & valid;
-        out[b].control = control & valid;
-        out[b].cr = cr;
         if (in_first_line) {
             const __m256i plain_low = both_lanes(plain_classes.low), plain_high = both_lanes(plain_classes.high);
             const __m256i p0 = look_up(plain_low, plain_high, v0), p1 = look_up(plain_low, plain_high, v1);
-            out[b].plain = ~bits(_mm256_cmpeq_epi8(p0, zero), _mm256_cmpeq_epi8(p1, zero)) & valid;
+            out.plain[b] = ~bits(_mm256_cmpeq_epi8(p0, zero), _mm256_cmpeq_epi8(p1, zero)) & valid;
             in_first_line = cr == 0;
         }
-        if (cr & (cr << 2 | carried)) return b + 1;
-        carried = cr >> 62;
+        const block_bits block{~(none | control) & valid, control & valid, cr};
+        std::uint64_t marks;
+        const bool stop = mark_block(b, block, carry, marks, out);
+        next = write_marks(b, marks, next);
+        if (stop) break;
     }
-    return count;
+    end_scan(out, next);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512vbmi,bmi2")]] unsigned run_avx512(const char* data, std::size_t size,
-                                                                        scan_block* out) {
-    const unsigned count = blocks_for(size);
-    const __m512i low = _mm512_load_si512(ascii.of), high = _mm512_load_si512(ascii.of + 64);
-    const __m512i token = _mm512_set1_epi8(class_token), control = _mm512_set1_epi8(class_control);
-    const __m512i cr_class = _mm512_set1_epi8(class_cr), plain_class = _mm512_set1_epi8(class_plain);
-    std::uint64_t carried = 0;
+#define FASTSERVE_AVX512 "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"
+
+// Sixteen places at once: the numbers 0 to 63, of which a compression keeps those whose mark is set.
+[[gnu::target(FASTSERVE_AVX512)]] inline std::uint16_t* write_marks_avx512(unsigned b, std::uint64_t marks,
+                                                                           __m512i numbers, std::uint16_t* next) {
+    const auto base = _mm256_set1_epi16(static_cast<short>(b * 64));
+    const __m512i places = _mm512_maskz_compress_epi8(marks, numbers);
+    const __m256i first = _mm256_cvtepu8_epi16(_mm512_maskz_extracti32x4_epi32(0xf, places, 0));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(next), _mm256_add_epi16(first, base));
+    const int count = __builtin_popcountll(marks);
+    if (count > 16) [[unlikely]]
+        return write_marks(b, marks, next);
+    return next + count;
+}
+
+// Keeps a constant in a register: left alone, the compiler broadcasts it anew for each block, on the one port that all
+// the shuffles and comparisons want.
+[[gnu::target(FASTSERVE_AVX512)]] inline __m512i in_register(__m512i v) {
+    asm("" : "+v"(v));
+    return v;
+}
+
+[[gnu::target(FASTSERVE_AVX512)]] void scan_avx512(const char* data, std::size_t size, scan_marks& out) noexcept {
+    const unsigned count = begin_scan(size, out);
+    const __m512i low = in_register(_mm512_load_si512(ascii.of)), high = in_register(_mm512_load_si512(ascii.of + 64));
+    const __m512i numbers = in_register(_mm512_load_si512(zero_to_63.of));
+    const __m512i control = in_register(_mm512_set1_epi8(class_control));
+    const __m512i cr = in_register(_mm512_set1_epi8(class_cr));
+    scan_carry carry;
+    std::uint16_t* next = out.at;
+    bool in_first_line = true;
     for (unsigned b = 0; b < count; ++b) {
         const __m512i v = _mm512_loadu_si512(data + std::size_t{64} * b);
-        const __mmask64 known = valid_bits(size - std::size_t{64} * b) & ~_mm512_movepi8_mask(v);
+        const std::size_t left = size - std::size_t{64} * b;
+        __mmask64 known = _knot_mask64(_mm512_movepi8_mask(v)); // the table is for ASCII
+        if (left < 64) known &= valid_bits(left);
         const __m512i classes = _mm512_maskz_permutex2var_epi8(known, low, v, high);
-        const std::uint64_t cr = _mm512_test_epi8_mask(classes, cr_class);
-        out[b] = {_mm512_test_epi8_mask(classes, token), _mm512_test_epi8_mask(classes, control), cr,
-                  _mm512_test_epi8_mask(classes, plain_class)};
-        if (cr & (cr << 2 | carried)) return b + 1;
-        carried = cr >> 62;
+        const block_bits block{_mm512_movepi8_mask(classes), _mm512_test_epi8_mask(classes, control),
+                               _mm512_test_epi8_mask(classes, cr)};
+        if (in_first_line) {
+            out.plain[b] = _mm512_test_epi8_mask(classes, _mm512_set1_epi8(class_plain));
+            in_first_line = block.cr == 0;
+        }
+        std::uint64_t marks;
+        const bool stop = mark_block(b, block, carry, marks, out);
+        next = write_marks_avx512(b, marks, numbers, next);
+        if (stop) break;
     }
-    return count;
+    end_scan(out, next);
 }
 
 } // namespace
 
-unsigned scan_sse2(const char* data, std::size_t size, scan_block* out) noexcept {
-    return run_sse2(data, size, out);
-}
-unsigned scan_ssse3(const char* data, std::size_t size, scan_block* out) noexcept {
-    return run_ssse3(data, size, out);
-}
-unsigned scan_avx2(const char* data, std::size_t size, scan_block* out) noexcept {
-    return run_avx2(data, size, out);
-}
-unsigned scan_avx512(const char* data, std::size_t size, scan_block* out) noexcept {
-    return run_avx512(data, size, out);
+scan_kernel x86_kernel(scan_level level) noexcept {
+    switch (level) {
+    case scan_level::sse2:
+        return scan_sse2;
+    case scan_level::ssse3:
+        return __builtin_cpu_supports("ssse3") ? scan_ssse3 : nullptr;
+    case scan_level::avx2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") ? scan_avx2 : nullptr;
+    // With VBMI2 only (Ice Lake, Zen 4): the first processors with AVX-512 pay for it with their clock.
+    case scan_level::avx512: {
+        const bool has_all = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                             __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+                             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+        return has_all ? scan_avx512 : nullptr;
+    }
+    default:
+        return nullptr;
+    }
 }
 
 } // namespace fastserve::http

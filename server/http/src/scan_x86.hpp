@@ -1,4 +1,4 @@
-// The kernels for x86-64; see scan_kernel. Call one only where the processor has its instructions.
+// The kernels for x86-64.
 #pragma once
 
 #if defined(__x86_64__)
@@ -7,10 +7,8 @@
 
 namespace fastserve::http {
 
-unsigned scan_sse2(const char* data, std::size_t size, scan_block* out) noexcept;
-unsigned scan_ssse3(const char* data, std::size_t size, scan_block* out) noexcept;
-unsigned scan_avx2(const char* data, std::size_t size, scan_block* out) noexcept;
-unsigned scan_avx512(const char* data, std::size_t size, scan_block* out) noexcept;
+// The kernel of a level, or nullptr if the processor does not have its instructions.
+scan_kernel x86_kernel(scan_level level) noexcept;
 
 } // namespace fastserve::http
 
