@@ -1,0 +1,104 @@
+// Takes connections from a listener and gives each to a worker.
+//
+// One component, whoever polls the listener: the acceptor thread for all workers, or, with a listener a worker
+// (placement::bpf) and inside a user's loop, that worker's own loop.
+//
+// Thread safety: all is done on the thread that runs the io_context given, except for gate, which is shared.
+//
+// Invariants
+// * It never dies and never spins. Out of descriptors or memory it backs off for `backoff`, having told one waiting
+// peer
+//   so by way of a descriptor held in reserve; a connection that was aborted in the queue is skipped.
+// * A turn accepts at most 64 connections.
+#pragma once
+
+#include <fastserve/http/limits.hpp>
+#include <fastserve/net/listener.hpp>
+#include <fastserve/net/placement.hpp>
+#include <fastserve/net/worker.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+namespace fastserve::net {
+
+// Who may come in: counts open connections, in all and by peer, over all acceptors.
+//
+// Thread safety: any thread. The lock is taken only when connections by peer are limited, and only when a connection
+// begins or ends.
+class gate {
+public:
+    explicit gate(const http::limits& l) noexcept : limits_(l) {}
+
+    // Counts a connection in. False: it is over a limit; it counts all the same until leave().
+    bool enter(std::uint64_t peer_key);
+    void leave(std::uint64_t peer_key) noexcept;
+
+    std::uint64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
+
+private:
+    const http::limits& limits_;
+    alignas(64) std::atomic<std::uint64_t> open_{0};
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, std::uint32_t> by_peer_;
+};
+
+class acceptor {
+public:
+    static constexpr std::chrono::milliseconds backoff{100};
+    static constexpr unsigned accepts_a_turn = 64;
+
+    // `workers` are those that `placement` chooses among. With `local` all connections are adopted by that worker,
+    // whose loop `context` is.
+    acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
+             placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local);
+    ~acceptor();
+    acceptor(const acceptor&) = delete;
+    acceptor& operator=(const acceptor&) = delete;
+
+    void start();
+    // Lets nobody else into the queue, takes out all who are in it, and closes the listener: nothing accepted is lost.
+    void finish() noexcept;
+
+    const address& local_address() const noexcept { return listener_.local(); }
+    boost::asio::io_context& loop() const noexcept { return context_; }
+    int descriptor() const noexcept { return listener_.fd(); }
+    std::uint64_t accepted() const noexcept { return accepted_.load(std::memory_order_relaxed); }
+    std::uint64_t starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
+
+private:
+    enum class outcome : std::uint8_t { drained, more, starved };
+
+    void wait();
+    void on_readable();
+    outcome accept_batch() noexcept;
+    bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
+    void refuse_one() noexcept;
+    void look_for_stalls() noexcept;
+
+    boost::asio::io_context& context_;
+    listener listener_;
+    boost::asio::posix::stream_descriptor readable_;
+    boost::asio::steady_timer timer_;
+    std::span<const std::unique_ptr<worker>> workers_;
+    placer& placement_;
+    load_board& board_;
+    connection_cache slots_;
+    gate& gate_;
+    worker* local_;
+    unique_fd reserve_;
+    bool open_ = true;
+    std::atomic<std::uint64_t> accepted_{0};
+    std::atomic<std::uint64_t> starved_{0};
+};
+
+} // namespace fastserve::net

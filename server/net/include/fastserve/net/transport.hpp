@@ -1,0 +1,79 @@
+// Bytes to and from a peer: the seam behind which sockets stand.
+//
+// The worker knows of a connection's bytes only what is declared here, so that a transport of another kind (TLS, a
+// simulated one) needs no change above.
+#pragma once
+
+#include <fastserve/net/system.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace fastserve::net {
+
+// `drained` is said by the transport and never inferred from `size`: it tells that nothing more is there until the next
+// event.
+struct received {
+    std::size_t size = 0;
+    bool drained = false;
+    bool finished = false; // the peer has shut down its sending side
+    bool failed = false;   // the connection is broken
+};
+
+struct sent {
+    std::size_t size = 0;
+    bool failed = false;
+};
+
+// Thread safety: none. Invariant: at most one owner knows the descriptor.
+class transport {
+public:
+    transport() = default;
+    explicit transport(int fd) noexcept : fd_(fd) {}
+
+    int descriptor() const noexcept { return fd_; }
+
+    // `finishing`: an event has said that the peer shut down its side, so a short read does not mean drained.
+    received receive(std::span<char> area, bool finishing) noexcept {
+        const sys::io_result r = sys::recv(fd_, area.data(), area.size());
+        if (r.n > 0) [[likely]] {
+            const auto size = static_cast<std::size_t>(r.n);
+            // A stream socket returned less than was asked for: its queue was empty at that moment (epoll(7)).
+            return {.size = size, .drained = size < area.size() && !finishing};
+        }
+        if (r.ok()) return {.drained = true, .finished = true};
+        if (r.would_block()) return {.drained = true};
+        return {.failed = true};
+    }
+
+    // Sends the parts in order, as far as the socket takes them.
+    sent send(const std::array<std::string_view, 3>& parts) noexcept {
+        std::array<iovec, 3> vectors;
+        std::size_t used = 0;
+        for (std::string_view part : parts)
+            if (!part.empty()) vectors[used++] = {const_cast<char*>(part.data()), part.size()};
+        if (used == 0) return {};
+        const sys::io_result r = used == 1 ? sys::send(fd_, vectors[0].iov_base, vectors[0].iov_len)
+                                           : sys::sendv(fd_, std::span(vectors).first(used));
+        if (r.ok()) return {.size = static_cast<std::size_t>(r.n)};
+        if (r.would_block() || r.error == ENOBUFS) return {};
+        return {.failed = true};
+    }
+
+    void shut_down_sending() noexcept { sys::shutdown(fd_, SHUT_WR); }
+
+    void close() noexcept {
+        if (fd_ >= 0) sys::close(fd_);
+        fd_ = -1;
+    }
+
+    // The CPU its packets arrive on; -1 where that means nothing.
+    int incoming_cpu() const noexcept { return sys::incoming_cpu(fd_); }
+
+private:
+    int fd_ = -1;
+};
+
+} // namespace fastserve::net

@@ -1,0 +1,191 @@
+// A worker: one thread, one event loop, many connections (design 3.1 to 3.4).
+//
+// The client sockets stand in an epoll set of the worker's own, which is nested in Asio's: Asio waits for it as for one
+// descriptor, and keeps timers, coroutines and whatever users wait for. A turn is what one connection does between two
+// waits: receive, parse, route, run handlers, send once.
+//
+// Thread safety: all is done on the worker's thread (the one that runs context()), except for what is marked *any
+// thread*.
+//
+// Invariants
+// * A connection is in `connections_` of exactly its owner.
+// * While `ready_` is not empty, or mail is waiting, the worker does not sleep.
+// * A slot closed in a batch of events is released after the batch, so that a later event of the batch cannot meet the
+//   slot's next user; the generation in the event tells an event of an earlier batch.
+#pragma once
+
+#include <fastserve/http/limits.hpp>
+#include <fastserve/http/machine.hpp>
+#include <fastserve/http/serializer.hpp>
+#include <fastserve/net/connection.hpp>
+#include <fastserve/net/counters.hpp>
+#include <fastserve/net/exchange.hpp>
+#include <fastserve/net/mailbox.hpp>
+#include <fastserve/net/placement.hpp>
+#include <fastserve/net/service.hpp>
+#include <fastserve/net/system.hpp>
+#include <fastserve/net/timer_wheel.hpp>
+#include <fastserve/pool/buffer_pool.hpp>
+#include <fastserve/pool/local_cache.hpp>
+#include <fastserve/pool/object_pool.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+
+namespace fastserve::net {
+
+using connection_pool = pool::object_pool<connection>;
+using connection_cache = pool::local_cache<connection>;
+
+// What all workers of a server share. Outlives them.
+struct worker_environment {
+    const http::limits& limits;
+    service& handlers;
+    connection_pool& connections;
+    pool::buffer_pool& buffers;
+    const placer* placement; // null: connections stay where they are
+    load_board& board;
+    std::string_view server_name;
+};
+
+class worker {
+public:
+    // Deadlines are kept to this precision: a connection is closed at most two ticks late.
+    static constexpr std::uint64_t tick_ms = 250;
+    // While draining, a new connection has this long for its first request.
+    static constexpr std::uint64_t first_request_ms = 1'000;
+    // A batch of events that lasts longer makes the worker count as stalled.
+    static constexpr std::uint64_t stall_ms = 50;
+
+    worker(const worker_environment&, unsigned index, boost::asio::io_context&);
+    ~worker();
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    // Makes the epoll set and the wake-up. The other workers are those that connections may be handed to.
+    std::error_code open(std::span<const std::unique_ptr<worker>> all);
+
+    // Starts waiting for events: from then on context() has work until shut_down().
+    void start();
+
+    unsigned index() const noexcept { return index_; }
+    boost::asio::io_context& context() noexcept { return context_; }
+    worker_counters& counters() noexcept { return counters_; }
+    const worker_counters& counters() const noexcept { return counters_; }
+    const http::limits& limits() const noexcept { return env_.limits; }
+
+    // *Any thread*: hands over letters; wakes the worker if it sleeps. False: the worker has shut down, the letter was
+    // not taken.
+    bool post(letter&) noexcept;
+    // *Any thread*: for senders that may outlive the worker.
+    const std::shared_ptr<mailbox>& mail() const noexcept { return mailbox_; }
+
+    // A new connection, which this worker owns from now on; its stream and id are set.
+    void adopt(connection&) noexcept;
+
+    // The handler of a suspended exchange has completed its response.
+    void finish(exchange&) noexcept;
+
+    // Answers say Connection: close from now on.
+    void drain() noexcept { turn_.draining = true; }
+    // Closes what waits between requests; with `all`, every connection, whatever it does.
+    void close_idle(bool all) noexcept;
+    // Closes everything and stops waiting. Undelivered letters are discarded.
+    void shut_down() noexcept;
+
+    std::uint64_t now_ms() const noexcept { return turn_.now_ms; }
+    // *Any thread*: the clock of now_ms() and of worker_counters::busy_since_ms.
+    static std::uint64_t clock_ms() noexcept;
+    // *Any thread*: its batch of events has lasted so long that a handler must be in the way.
+    bool stalled(std::uint64_t now_ms) const noexcept {
+        const std::uint64_t since = read(counters_.busy_since_ms);
+        return since != 0 && now_ms > since + stall_ms;
+    }
+    // The caches of this worker, for the service.
+    pool::buffer_cache& buffers() noexcept { return buffers_; }
+
+private:
+    void wait_for_events();
+    void on_events() noexcept;
+    void continue_soon();
+    void look_at_clock() noexcept;
+    void on_event(std::uint64_t data, std::uint32_t events) noexcept;
+    void on_event_while_suspended(connection&, std::uint32_t events) noexcept;
+    void deliver_mail() noexcept;
+    void run_ready() noexcept;
+    void end_batch() noexcept;
+
+    void drive(connection&) noexcept;
+    void interpret(connection&, http::step) noexcept;
+    bool flush(connection&) noexcept;
+    void wait_until_writable(connection&) noexcept;
+    bool receive(connection&, http::step&) noexcept;
+    bool linger(connection&) noexcept;
+    void settle(connection&) noexcept;
+    void begin(connection&) noexcept;
+    void take_over(connection&) noexcept;
+    void enlist(connection&) noexcept;
+    void delist(connection&) noexcept;
+    void retire(connection&) noexcept;
+    bool consider_moving(connection&) noexcept;
+    void make_ready(connection&) noexcept;
+    void close(connection&) noexcept;
+    void orphan(exchange&) noexcept;
+    void answer(exchange&) noexcept;
+    void begin_turn() noexcept;
+    void end_turn() noexcept;
+
+    void set_timer() noexcept;
+    void on_timer() noexcept;
+    void on_deadline(connection&) noexcept;
+    void give_back_memory() noexcept;
+    static tick tick_of(std::uint64_t ms) noexcept { return static_cast<tick>(ms / tick_ms); }
+
+    // Set up once.
+    const worker_environment env_;
+    const unsigned index_;
+    boost::asio::io_context& context_;
+    std::span<const std::unique_ptr<worker>> all_;
+    unique_fd events_fd_;
+    unique_fd wake_fd_;
+    std::shared_ptr<mailbox> mailbox_;
+    boost::asio::posix::stream_descriptor events_;
+    boost::asio::steady_timer timer_;
+
+    // Each turn.
+    pool::buffer_cache buffers_;
+    connection_cache slots_;
+    pool::buffer input_;
+    pool::buffer output_;
+    http::response_templates templates_;
+    http::turn turn_;
+    bool open_ = false;
+    unsigned receives_ = 0; // of this turn
+
+    // Each batch.
+    bool in_batch_ = false;
+    bool waiting_ = false; // for events_
+    bool posted_ = false;  // on_events, by continue_soon
+    bool timer_set_ = false;
+    connection* connections_ = nullptr; // all it owns
+    connection* ready_ = nullptr;       // whose turn was cut short
+    connection* closed_ = nullptr;      // whose slots are free after the batch
+    exchange* finished_ = nullptr;      // whose handlers finished during the batch
+    timer_wheel wheel_;
+
+    // Each tick.
+    bool used_since_idle_ = false;
+    unsigned quiet_ticks_ = 0;
+    std::uint64_t requests_at_tick_ = 0;
+    std::uint64_t peak_connections_ = 0;
+
+    worker_counters counters_;
+};
+
+} // namespace fastserve::net

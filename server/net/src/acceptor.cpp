@@ -1,0 +1,184 @@
+#include <fastserve/net/acceptor.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace fastserve::net {
+
+namespace {
+
+// What a peer is told when there is no descriptor to serve it with.
+constexpr std::string_view no_descriptor = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+                                           "Connection: close\r\n\r\n";
+
+unique_fd reserve_descriptor() noexcept {
+    return unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+} // namespace
+
+bool gate::enter(std::uint64_t peer_key) {
+    const std::uint64_t before = open_.fetch_add(1, std::memory_order_relaxed);
+    bool admitted = before < limits_.connections;
+    if (limits_.connections_per_peer != 0) {
+        const std::lock_guard lock(mutex_);
+        admitted &= by_peer_[peer_key]++ < limits_.connections_per_peer;
+    }
+    return admitted;
+}
+
+void gate::leave(std::uint64_t peer_key) noexcept {
+    open_.fetch_sub(1, std::memory_order_relaxed);
+    if (limits_.connections_per_peer == 0) return;
+    const std::lock_guard lock(mutex_);
+    const auto found = by_peer_.find(peer_key);
+    if (found != by_peer_.end() && --found->second == 0) by_peer_.erase(found);
+}
+
+acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
+                   placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local)
+    : context_(context), listener_(std::move(from)), readable_(context), timer_(context), workers_(workers),
+      placement_(placement), board_(board), slots_(connections), gate_(door), local_(local),
+      reserve_(reserve_descriptor()) {}
+
+acceptor::~acceptor() {
+    if (readable_.is_open()) readable_.release();
+}
+
+void acceptor::start() {
+    boost::system::error_code failed;
+    readable_.assign(listener_.fd(), failed);
+    wait();
+}
+
+void acceptor::wait() {
+    readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& e) {
+        if (!e && open_) on_readable();
+    });
+}
+
+void acceptor::on_readable() {
+    switch (accept_batch()) {
+    case outcome::drained:
+        wait();
+        return;
+    case outcome::more:
+        boost::asio::post(context_, [this] {
+            if (open_) on_readable();
+        });
+        return;
+    case outcome::starved:
+        starved_.fetch_add(1, std::memory_order_relaxed);
+        timer_.expires_after(backoff);
+        timer_.async_wait([this](const boost::system::error_code& e) {
+            if (!e && open_) on_readable();
+        });
+        return;
+    }
+}
+
+// A worker that a handler keeps from its loop gets nothing until it is back.
+void acceptor::look_for_stalls() noexcept {
+    const std::uint64_t now = worker::clock_ms();
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+        board_.set_stalled(static_cast<int>(i), workers_[i]->stalled(now));
+}
+
+acceptor::outcome acceptor::accept_batch() noexcept {
+    if (!local_) look_for_stalls();
+
+    for (unsigned i = 0; i < accepts_a_turn; ++i) {
+        sockaddr_storage peer;
+        socklen_t size = sizeof peer;
+        const sys::io_result r = sys::accept(listener_.fd(), reinterpret_cast<sockaddr*>(&peer), &size);
+        if (r.ok()) {
+            if (!place(r.descriptor(), peer, size)) return outcome::starved;
+            continue;
+        }
+        switch (r.error) {
+        case EAGAIN:
+            return outcome::drained;
+        case EMFILE:
+        case ENFILE:
+            refuse_one();
+            return outcome::starved;
+        case ENOMEM:
+        case ENOBUFS:
+            return outcome::starved;
+        case EBADF:
+        case EINVAL:
+        case ENOTSOCK:
+            return outcome::drained; // the listener was closed
+        default:
+            continue; // of this connection alone (accept(2)): the next may be well
+        }
+    }
+    return outcome::more;
+}
+
+// False: there is no slot, not even to say so.
+bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept {
+    connection* const c = slots_.take();
+    if (!c) {
+        sys::send(fd, no_descriptor.data(), no_descriptor.size());
+        sys::close(fd);
+        return false;
+    }
+    accepted_.fetch_add(1, std::memory_order_relaxed);
+    c->stream = transport(fd);
+    c->id = slots_.pool().handle_of(*c);
+    c->peer = peer_name::from(peer, size);
+    c->door = &gate_;
+    c->refused = !gate_.enter(c->peer.key());
+    if (local_) {
+        board_.joined(static_cast<int>(local_->index()));
+        local_->adopt(*c);
+        return true;
+    }
+    c->deliver = [](worker& w, letter& l) noexcept { w.adopt(static_cast<connection&>(l)); };
+    const int chosen = placement_.choose(c->stream.incoming_cpu());
+    board_.joined(chosen);
+    if (!workers_[static_cast<std::size_t>(chosen)]->post(*c)) {
+        board_.left(chosen);
+        c->stream.close();
+        gate_.leave(c->peer.key());
+        slots_.put(c);
+    }
+    return true;
+}
+
+// The process has no descriptor left: with the one in reserve, one peer that waits in the queue is told to come later
+// instead of being left to its timeout.
+void acceptor::refuse_one() noexcept {
+    if (!reserve_) return;
+    reserve_.reset();
+    const sys::io_result r = sys::accept(listener_.fd());
+    if (r.ok()) {
+        sys::send(r.descriptor(), no_descriptor.data(), no_descriptor.size());
+        sys::shutdown(r.descriptor(), SHUT_WR);
+        char dropped[4096];
+        while (sys::recv(r.descriptor(), dropped, sizeof dropped).n > 0) {
+        }
+        sys::close(r.descriptor());
+    }
+    reserve_ = reserve_descriptor();
+}
+
+void acceptor::finish() noexcept {
+    if (!std::exchange(open_, false)) return;
+    timer_.cancel();
+    if (readable_.is_open()) readable_.release();
+    listener_.stop_queueing();
+    while (accept_batch() == outcome::more) {
+    }
+    listener_.close();
+    slots_.flush();
+}
+
+} // namespace fastserve::net

@@ -1,0 +1,409 @@
+#include <fastserve/net/acceptor.hpp>
+#include <fastserve/net/worker.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include <sys/epoll.h>
+
+namespace fastserve::net {
+
+namespace {
+
+constexpr std::size_t input_bytes = 64 * 1024;
+constexpr std::size_t output_bytes = 256 * 1024;
+constexpr std::size_t events_a_batch = 256;
+// The unit of time that placement_tuning is in.
+constexpr std::uint64_t placement_tick_ms = 100;
+
+std::uint64_t coarse_ms(clockid_t clock) noexcept {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+exchange& as_net(http::exchange& x) noexcept {
+    return static_cast<exchange&>(x);
+}
+
+} // namespace
+
+worker::worker(const worker_environment& env, unsigned index, boost::asio::io_context& context)
+    : env_(env), index_(index), context_(context), events_(context), timer_(context), buffers_(env.buffers),
+      slots_(env.connections), turn_{.limits = env.limits,
+                                     .buffers = buffers_,
+                                     .templates = templates_,
+                                     .input = {},
+                                     .output = {}},
+      wheel_(tick_of(clock_ms())) {}
+
+worker::~worker() {
+    shut_down();
+}
+
+std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
+    all_ = all;
+    const sys::io_result set = sys::epoll_create();
+    if (!set.ok()) return sys::to_error_code(set.error);
+    events_fd_.reset(set.descriptor());
+    result<std::shared_ptr<mailbox>> mail = mailbox::open();
+    if (!mail) return mail.error();
+    mailbox_ = std::move(*mail);
+    // Edge-triggered, so that the counter never has to be read: each signal is an edge.
+    const std::uint64_t wake = pool::handle(pool::null_index, 0).to_word();
+    if (const int e = sys::epoll_add(events_fd_.get(), mailbox_->wake_fd(), EPOLLIN | EPOLLET, wake))
+        return sys::to_error_code(e);
+    input_ = buffers_.acquire(input_bytes);
+    output_ = buffers_.acquire(output_bytes);
+    if (!input_ || !output_) return std::make_error_code(std::errc::not_enough_memory);
+    turn_.input = {input_.data(), input_.capacity()};
+    turn_.output = {output_.data(), output_.capacity()};
+    templates_.server_name(env_.server_name);
+    look_at_clock();
+    return {};
+}
+
+void worker::start() {
+    open_ = true;
+    boost::system::error_code ignored;
+    events_.assign(events_fd_.get(), ignored);
+    continue_soon();
+}
+
+// ---- the loop
+// ----------------------------------------------------------------------------------------------------------
+
+void worker::wait_for_events() {
+    waiting_ = true;
+    events_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& e) {
+        waiting_ = false;
+        if (!e) on_events();
+    });
+}
+
+void worker::continue_soon() {
+    if (posted_) return;
+    posted_ = true;
+    boost::asio::post(context_, [this] {
+        posted_ = false;
+        if (open_) on_events();
+    });
+}
+
+std::uint64_t worker::clock_ms() noexcept {
+    return coarse_ms(CLOCK_MONOTONIC_COARSE);
+}
+
+void worker::look_at_clock() noexcept {
+    turn_.now_ms = clock_ms();
+    templates_.refresh(static_cast<std::int64_t>(coarse_ms(CLOCK_REALTIME_COARSE) / 1000));
+}
+
+void worker::on_events() noexcept {
+    in_batch_ = true;
+    look_at_clock();
+    counters_.busy_since_ms.store(turn_.now_ms, std::memory_order_relaxed);
+    add(counters_.batches, 1);
+
+    std::array<epoll_event, events_a_batch> events;
+    const sys::io_result got = sys::epoll_wait(events_fd_.get(), events, 0);
+    const std::size_t count = got.ok() ? static_cast<std::size_t>(got.n) : 0;
+    for (std::size_t i = 0; i < count; ++i) on_event(events[i].data.u64, events[i].events);
+    deliver_mail();
+    run_ready();
+    end_batch();
+    if (!open_) return;
+    if (ready_ || count == events_a_batch || !mailbox_->try_sleep()) {
+        continue_soon();
+        return;
+    }
+    counters_.busy_since_ms.store(0, std::memory_order_relaxed);
+    if (!waiting_) wait_for_events();
+}
+
+void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
+    const auto handle = pool::handle::from_word(data);
+    if (handle.is_null()) return; // the wake-up: its mail is delivered after the events
+    connection* const c = env_.connections.find(handle);
+    if (!c || c->closing) return;
+    if (events & EPOLLRDHUP) c->finishing = true;
+    if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) c->readable = true;
+    if (c->machine.suspended()) [[unlikely]] {
+        on_event_while_suspended(*c, events);
+        return;
+    }
+    drive(*c);
+}
+
+// Nothing is read while a handler has the word, but its peer's leaving is noticed.
+void worker::on_event_while_suspended(connection& c, std::uint32_t events) noexcept {
+    if (events & (EPOLLHUP | EPOLLERR)) {
+        close(c);
+        return;
+    }
+    if ((events & EPOLLRDHUP) && !c.machine.current()->peer_finished) {
+        c.machine.current()->peer_finished = true;
+        env_.handlers.peer_finished(*this, as_net(*c.machine.current()));
+    }
+    if ((events & EPOLLOUT) && c.machine.has_unsent()) drive(c);
+}
+
+void worker::deliver_mail() noexcept {
+    for (net::mail* m = mailbox_->take_all(); m;) {
+        auto& l = static_cast<letter&>(*m);
+        m = m->next;
+        l.deliver(*this, l);
+    }
+}
+
+void worker::run_ready() noexcept {
+    for (connection* c = std::exchange(ready_, nullptr); c;) {
+        connection& now = *c;
+        c = c->next_ready;
+        now.is_ready = false;
+        if (now.closing)
+            retire(now);
+        else
+            drive(now);
+    }
+}
+
+void worker::end_batch() noexcept {
+    while (finished_) {
+        exchange* const x = std::exchange(finished_, finished_->next);
+        answer(*x);
+    }
+    while (closed_) {
+        connection* const c = closed_;
+        closed_ = c->next_ready;
+        slots_.put(c);
+    }
+    in_batch_ = false;
+}
+
+bool worker::post(letter& l) noexcept {
+    return mailbox_->post(l);
+}
+
+// ---- connections
+// -------------------------------------------------------------------------------------------------------
+
+void worker::enlist(connection& c) noexcept {
+    c.owner = this;
+    c.previous = nullptr;
+    c.next = connections_;
+    if (connections_) connections_->previous = &c;
+    connections_ = &c;
+    add(counters_.connections, 1);
+    used_since_idle_ = true;
+    set_timer();
+}
+
+void worker::adopt(connection& c) noexcept {
+    const bool alone = !std::exchange(in_batch_, true);
+    if (alone) look_at_clock();
+    begin(c);
+    if (!alone) return;
+    end_batch();
+    if (ready_) continue_soon();
+}
+
+void worker::begin(connection& c) noexcept {
+    enlist(c);
+    add(counters_.accepted, 1);
+    c.machine.start(turn_.now_ms);
+    // The request has often arrived by now: one recv may spare a trip through epoll, and a connection that ends with
+    // its first answer never enters the set.
+    c.readable = true;
+    if (c.refused) {
+        add(counters_.refused, 1);
+        begin_turn();
+        interpret(c, c.machine.refuse(turn_, 503));
+        end_turn();
+        return;
+    }
+    drive(c);
+}
+
+// From another worker.
+void worker::take_over(connection& c) noexcept {
+    enlist(c);
+    add(counters_.moved_in, 1);
+    c.readable = true;
+    drive(c);
+}
+
+bool worker::consider_moving(connection& c) noexcept {
+    c.requests_seen = static_cast<std::uint32_t>(c.machine.requests());
+    const int self = static_cast<int>(index_);
+    const int to = env_.placement->rehome(self, c.stream.incoming_cpu(), c.flow,
+                                          static_cast<std::uint32_t>(turn_.now_ms / placement_tick_ms));
+    if (to == self) return false;
+    if (c.registered && sys::epoll_remove(events_fd_.get(), c.stream.descriptor()) != 0) return false;
+    c.registered = false;
+    wheel_.cancel(c);
+    delist(c);
+    add(counters_.moved_out, 1);
+    c.owner = nullptr;
+    env_.board.left(self);
+    env_.board.joined(to);
+    c.deliver = [](worker& w, letter& l) noexcept { w.take_over(static_cast<connection&>(l)); };
+    if (!all_[static_cast<std::size_t>(to)]->post(c)) {
+        // The other worker has shut down meanwhile: so will this one.
+        c.closing = true;
+        c.stream.close();
+        c.door->leave(c.peer.key());
+        env_.board.left(to);
+        retire(c);
+    }
+    return true;
+}
+
+void worker::delist(connection& c) noexcept {
+    (c.previous ? c.previous->next : connections_) = c.next;
+    if (c.next) c.next->previous = c.previous;
+    subtract(counters_.connections, 1);
+}
+
+void worker::close(connection& c) noexcept {
+    if (c.closing) return;
+    c.closing = true;
+    if (http::exchange* x = c.machine.abandon()) {
+        if (as_net(*x).suspended)
+            orphan(as_net(*x));
+        else
+            env_.handlers.release(*this, as_net(*x));
+    }
+    if (c.registered) sys::epoll_remove(events_fd_.get(), c.stream.descriptor());
+    c.stream.close();
+    c.door->leave(c.peer.key());
+    env_.board.left(static_cast<int>(index_));
+    wheel_.cancel(c);
+    delist(c);
+    add(counters_.closed, 1);
+    if (!c.is_ready) retire(c); // else when the ready list meets it
+}
+
+// Its slot is free after this batch.
+void worker::retire(connection& c) noexcept {
+    c.next_ready = closed_;
+    closed_ = &c;
+}
+
+void worker::orphan(exchange& x) noexcept {
+    x.orphaned = true;
+    env_.handlers.cancel(*this, x);
+}
+
+void worker::make_ready(connection& c) noexcept {
+    if (c.is_ready) return;
+    c.is_ready = true;
+    c.next_ready = ready_;
+    ready_ = &c;
+}
+
+// ---- time
+// --------------------------------------------------------------------------------------------------------------
+
+void worker::set_timer() noexcept {
+    if (timer_set_ || !open_) return;
+    timer_set_ = true;
+    timer_.expires_after(std::chrono::milliseconds(tick_ms));
+    timer_.async_wait([this](const boost::system::error_code& e) {
+        timer_set_ = false;
+        if (!e && open_) on_timer();
+    });
+}
+
+void worker::on_timer() noexcept {
+    in_batch_ = true;
+    look_at_clock();
+    wheel_.advance(tick_of(turn_.now_ms), [this](timer_node& node) { on_deadline(static_cast<connection&>(node)); });
+    end_batch();
+    if (ready_) continue_soon();
+    give_back_memory();
+    if (connections_ || used_since_idle_) set_timer();
+}
+
+void worker::on_deadline(connection& c) noexcept {
+    const std::uint64_t deadline = c.machine.deadline_ms(env_.limits);
+    if (deadline == 0 || deadline > turn_.now_ms) {
+        settle(c);
+        return;
+    }
+    if (c.machine.idle()) {
+        // A request that has just arrived is still answered.
+        c.readable = true;
+        drive(c);
+        if (c.closing || !c.machine.idle() || c.machine.deadline_ms(env_.limits) > turn_.now_ms) return;
+    }
+    add(counters_.timed_out, 1);
+    begin_turn();
+    if (c.machine.suspended()) orphan(as_net(*c.machine.detach()));
+    c.readable = true;
+    interpret(c, c.machine.on_deadline(turn_));
+    end_turn();
+}
+
+// Once most connections have gone, what they occupied goes back to the system.
+void worker::give_back_memory() noexcept {
+    peak_connections_ = std::max(peak_connections_, read(counters_.connections));
+    const std::uint64_t requests = read(counters_.requests);
+    const bool quiet = requests == requests_at_tick_;
+    requests_at_tick_ = requests;
+    const bool shrunk = read(counters_.connections) < peak_connections_ / 2;
+    if (!shrunk && !(quiet && used_since_idle_)) {
+        quiet_ticks_ = 0;
+        return;
+    }
+    if (++quiet_ticks_ < 4) return;
+    quiet_ticks_ = 0;
+    used_since_idle_ = false;
+    peak_connections_ = read(counters_.connections);
+    env_.handlers.idle(*this);
+    slots_.flush();
+    buffers_.flush();
+    env_.connections.trim();
+    env_.buffers.trim();
+}
+
+// ---- ends
+// --------------------------------------------------------------------------------------------------------------
+
+void worker::close_idle(bool all) noexcept {
+    in_batch_ = true;
+    look_at_clock();
+    for (connection* at = connections_; at;) {
+        connection& c = *at;
+        at = c.next; // whatever happens to c, its neighbour stays: turns close nobody else
+        const bool served = c.machine.requests() != 0 || turn_.now_ms - c.machine.started_ms() > first_request_ms;
+        if (all) {
+            close(c);
+        } else if (c.machine.idle() && served) {
+            c.readable = true; // a request that has just arrived is still answered
+            drive(c);
+            if (!c.closing && c.machine.idle()) close(c);
+        }
+    }
+    end_batch();
+}
+
+void worker::shut_down() noexcept {
+    if (!open_) return;
+    open_ = false;
+    for (net::mail* m = mailbox_->close(); m;) {
+        auto& l = static_cast<letter&>(*m);
+        m = m->next;
+        l.deliver(*this, l);
+    }
+    close_idle(true);
+    timer_.cancel();
+    if (turn_.spare) env_.handlers.release(*this, as_net(*std::exchange(turn_.spare, nullptr)));
+    events_.release(); // the descriptor is ours
+}
+
+} // namespace fastserve::net

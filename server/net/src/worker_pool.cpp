@@ -1,0 +1,242 @@
+#include <fastserve/net/worker_pool.hpp>
+
+#include <fastserve/net/signals_blocked.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+
+namespace fastserve::net {
+
+namespace {
+
+// Slots beyond max-connections, for connections that are only told that there is no room.
+constexpr std::uint32_t refusal_slots = 1024;
+// Bodies are bounded by their limits; this bounds what those can be set to.
+constexpr std::size_t largest_buffer = (std::size_t{4} << 30) - 1;
+constexpr std::chrono::milliseconds drain_look{5};
+
+// A call on a worker's thread.
+struct errand : letter {
+    std::function<void(worker&)> run;
+
+    explicit errand(std::function<void(worker&)> f) : run(std::move(f)) {
+        deliver = [](worker& w, letter& l) noexcept {
+            const std::unique_ptr<errand> self(static_cast<errand*>(&l));
+            self->run(w);
+        };
+    }
+};
+
+} // namespace
+
+worker_pool::worker_pool(service& handlers, worker_pool_options options)
+    : handlers_(handlers), options_(std::move(options)), gate_(options_.limits) {}
+
+worker_pool::worker_pool(service& handlers, worker_pool_options options, boost::asio::io_context& loop)
+    : handlers_(handlers), options_(std::move(options)), users_loop_(&loop), gate_(options_.limits) {}
+
+worker_pool::~worker_pool() {
+    abort_drain();
+    stop();
+    // Coroutines that never finished are destroyed with their loop, while the pools they refer to are still there.
+    acceptors_.clear();
+    loops_.clear();
+}
+
+std::error_code worker_pool::open() {
+    cpus_ = affinity_cpus();
+    const std::optional<double> quota = cpu_quota();
+    if (users_loop_) {
+        options_.workers = 1;
+        options_.pin = pin::off;
+    } else if (options_.workers == 0) {
+        options_.workers = auto_workers(cpus_.size(), quota);
+    }
+    pinned_ = should_pin(options_.pin, options_.workers, cpus_.size(), quota);
+
+    const unsigned caches = options_.workers * 2 + 16;
+    const auto wanted = static_cast<std::uint32_t>(options_.limits.connections) + refusal_slots;
+    if (const auto e = connections_.open({.capacity = connection_pool::capacity_for(wanted, caches)})) return e;
+    pool::buffer_pool::options memory;
+    memory.budget_bytes = options_.buffer_budget_bytes;
+    memory.max_buffer_bytes = largest_buffer;
+    if (const auto e = buffers_.open(memory)) return e;
+
+    std::vector<int> worker_cpus;
+    for (unsigned i = 0; i < options_.workers; ++i) worker_cpus.push_back(pinned_ ? cpu_of_worker(cpus_, i) : -1);
+    board_.emplace(options_.workers);
+    placer_.emplace(options_.placement, worker_cpus, *board_);
+
+    // Connections follow their packets only between workers that stay where they are.
+    const bool by_cpu = options_.placement == placement::incoming_cpu || options_.placement == placement::bpf;
+    const bool moves = by_cpu && pinned_ && options_.workers > 1;
+    const worker_environment env{
+        options_.limits, handlers_, connections_, buffers_, moves ? &*placer_ : nullptr, *board_, options_.server_name};
+    for (unsigned i = 0; i < options_.workers; ++i) {
+        if (!users_loop_) loops_.push_back(std::make_unique<boost::asio::io_context>(1));
+        workers_.push_back(std::make_unique<worker>(env, i, users_loop_ ? *users_loop_ : *loops_[i]));
+    }
+    for (const auto& w : workers_)
+        if (const auto e = w->open(workers_)) return e;
+    return {};
+}
+
+result<address> worker_pool::listen(const address& at) {
+    const bool grouped = options_.placement == placement::bpf && at.is_ip() && workers_.size() > 1 && !users_loop_;
+    if (grouped) {
+        std::vector<int> cpus;
+        for (unsigned i = 0; i < workers_.size(); ++i) cpus.push_back(cpu_of_worker(cpus_, i));
+        result<std::vector<listener>> group = listener::open_group(at, cpus);
+        if (!group) return group.error();
+        const address local = group->front().local();
+        for (unsigned i = 0; i < workers_.size(); ++i)
+            add_acceptor(std::move((*group)[i]), workers_[i]->context(), workers_[i].get());
+        return local;
+    }
+    result<listener> opened = listener::open(at);
+    if (!opened) return opened.error();
+    const address local = opened->local();
+    if (users_loop_)
+        add_acceptor(std::move(*opened), *users_loop_, workers_.front().get());
+    else
+        add_acceptor(std::move(*opened), accept_loop_, nullptr);
+    return local;
+}
+
+void worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, worker* local) {
+    acceptors_.push_back(
+        std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local));
+    if (started_) boost::asio::post(loop, [a = acceptors_.back().get()] { a->start(); });
+}
+
+std::error_code worker_pool::start() {
+    started_ = true;
+    for (const auto& a : acceptors_) boost::asio::post(a->loop(), [p = a.get()] { p->start(); });
+    if (users_loop_) {
+        workers_.front()->start();
+        return {};
+    }
+    accept_work_.emplace(accept_loop_.get_executor());
+    const all_signals_blocked inherited; // signals are the program's: our threads leave them to the others
+    try {
+        for (unsigned i = 0; i < workers_.size(); ++i) threads_.emplace_back([this, i] { run_worker(i); });
+        threads_.emplace_back([this] { accept_loop_.run(); });
+    } catch (const std::system_error& e) {
+        stop();
+        return e.code();
+    }
+    return {};
+}
+
+void worker_pool::run_worker(unsigned index) noexcept {
+    if (pinned_) pin_this_thread(cpu_of_worker(cpus_, index));
+    workers_[index]->start();
+    workers_[index]->context().run();
+}
+
+// ---- the end
+// -----------------------------------------------------------------------------------------------------------
+
+void worker_pool::on_worker(unsigned index, std::function<void(worker&)> f) noexcept {
+    auto call = std::make_unique<errand>(std::move(f));
+    if (workers_[index]->post(*call)) (void)call.release();
+}
+
+void worker_pool::on_every_worker(const std::function<void(worker&)>& f) noexcept {
+    for (unsigned i = 0; i < workers_.size(); ++i) on_worker(i, f);
+}
+
+void worker_pool::request_drain() noexcept {
+    if (draining_.exchange(true, std::memory_order_relaxed)) return;
+    on_every_worker([](worker& w) { w.drain(); });
+}
+
+void worker_pool::abort_drain() noexcept {
+    aborted_.store(true, std::memory_order_relaxed);
+}
+
+// Waits for `done`, running the user's loop meanwhile if the workers live there. False: the time was up or the drain
+// was aborted.
+bool worker_pool::wait(std::chrono::steady_clock::time_point until, const std::function<bool()>& done) {
+    while (!done()) {
+        if (aborted_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= until) return false;
+        if (users_loop_) {
+            if (users_loop_->stopped()) users_loop_->restart();
+            users_loop_->run_for(drain_look);
+        } else {
+            std::this_thread::sleep_for(drain_look);
+        }
+    }
+    return true;
+}
+
+void worker_pool::finish_accepting() noexcept {
+    if (users_loop_) {
+        for (const auto& a : acceptors_) a->finish();
+        return;
+    }
+    std::vector<std::future<void>> finished;
+    for (const auto& a : acceptors_) {
+        auto done = std::make_shared<std::promise<void>>();
+        finished.push_back(done->get_future());
+        boost::asio::post(a->loop(), [p = a.get(), done] {
+            p->finish();
+            done->set_value();
+        });
+    }
+    for (auto& f : finished) f.wait();
+}
+
+std::uint64_t worker_pool::suspended() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& w : workers_) sum += read(w->counters().suspended);
+    return sum;
+}
+
+drain_report worker_pool::stop() {
+    drain_report report;
+    if (!started_ || stopped_.exchange(true)) return report;
+    using clock = std::chrono::steady_clock;
+    request_drain();
+    wait(clock::now() + options_.drain_delay, [] { return false; });
+    finish_accepting();
+
+    const auto deadline = clock::now() + options_.grace;
+    wait(deadline, [this] {
+        on_every_worker([](worker& w) { w.close_idle(false); });
+        return gate_.open() == 0 && suspended() == 0;
+    });
+    report.connections_cut = gate_.open();
+    report.handlers_cut = suspended();
+
+    on_every_worker([](worker& w) { w.shut_down(); });
+    if (users_loop_) {
+        wait(clock::now() + std::chrono::seconds(1), [this] { return gate_.open() == 0; });
+        workers_.front()->shut_down();
+    } else {
+        accept_work_.reset();
+        accept_loop_.stop();
+        for (auto& t : threads_) t.join();
+    }
+    threads_.clear();
+    return report;
+}
+
+std::uint64_t worker_pool::starved() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& a : acceptors_) sum += a->starved();
+    return sum;
+}
+
+std::vector<address> worker_pool::addresses() const {
+    std::vector<address> out;
+    for (const auto& a : acceptors_)
+        if (std::find(out.begin(), out.end(), a->local_address()) == out.end()) out.push_back(a->local_address());
+    return out;
+}
+
+} // namespace fastserve::net
