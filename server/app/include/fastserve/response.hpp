@@ -1,0 +1,90 @@
+// The response that a handler fills.
+#pragma once
+
+#include <fastserve/types.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace boost::json {
+class value;
+}
+
+namespace fastserve {
+
+class response;
+
+namespace detail {
+class context;
+struct deferral;
+} // namespace detail
+
+// A promise to answer later, from any thread.
+//
+// Move-only. It refers to the request through the worker's mailbox and not through the connection: it may outlive the
+// connection and the server, and then complete() returns false. Destroyed without an answer it answers 500.
+class responder {
+public:
+    responder() noexcept = default;
+    responder(responder&&) noexcept = default;
+    responder& operator=(responder&&) noexcept;
+    ~responder();
+
+    // Runs `fill` on the worker, with the response, and sends it. False, and `fill` is not run: the peer has left, it
+    // was answered already, or the server has stopped. True is no receipt: the peer may still leave before `fill` runs.
+    bool complete(std::function<void(response&)> fill);
+
+private:
+    friend class response;
+    explicit responder(std::shared_ptr<detail::deferral> d) noexcept : deferral_(std::move(d)) {}
+
+    std::shared_ptr<detail::deferral> deferral_;
+};
+
+// Lifetime: good until the handler ends; for a coroutine, until it returns. What is given as a view is copied.
+//
+// Thread: the one the handler runs on.
+//
+// Errors: a status outside 200 to 999, a field name that is no token, or a field value with CR, LF, NUL or another
+// control throws std::invalid_argument, and so answers 500: such text comes from the network, and must not get there
+// again.
+class response {
+public:
+    response(const response&) = delete;
+    response& operator=(const response&) = delete;
+
+    // 200 unless set.
+    response& status(int code);
+    int status() const noexcept;
+    // In place of all lines of that name. Framing fields are the server's: see http/response.hpp.
+    response& set(std::string_view name, std::string_view value);
+    // Beside those that are there.
+    response& add(std::string_view name, std::string_view value);
+
+    // A body with its Content-Type, unless that was set before. The last call counts.
+    void text(std::string_view);
+    void text(std::string&&);
+    void text(const char* s) { text(std::string_view(s)); }
+    void html(std::string_view);
+    void json(const boost::json::value&);
+    // Moved or shared, never copied. Null is an empty body.
+    void bytes(std::string&&, std::string_view type);
+    void bytes(std::shared_ptr<const std::string>, std::string_view type);
+    // application/problem+json (RFC 9457).
+    void problem(int status, std::string_view detail);
+    // 301, 302, 303, 307 or 308. The location is sent as it is.
+    void redirect(std::string_view location, int status = 302);
+
+    // The answer comes later: the handler may return without one. The request's views end with the handler.
+    responder defer();
+
+private:
+    friend class detail::context;
+    explicit response(detail::context& x) noexcept : x_(x) {}
+
+    detail::context& x_;
+};
+
+} // namespace fastserve

@@ -1,0 +1,126 @@
+// The server: routes, listeners, workers.
+#pragma once
+
+#include <fastserve/router.hpp>
+#include <fastserve/types.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace fastserve {
+
+// Which worker gets a connection (docs/ARCHITECTURE.md has the measurements).
+enum class placement : std::uint8_t {
+    incoming_cpu, // the one on the CPU its packets arrive on, and it moves when they do
+    bpf,          // the same, chosen by the kernel once: a listener a worker
+    least_loaded,
+    round_robin,
+};
+
+// Whether workers stay on one CPU each. automatic: if there are at least as many workers as CPUs, and no CPU quota.
+enum class pin : std::uint8_t { automatic, on, off };
+
+enum class log_level : std::uint8_t { info, warning, error };
+
+struct log_record {
+    log_level level{};
+    std::string_view message{}; // one line; good during the call
+};
+
+struct options {
+    unsigned workers{}; // 0: as many as CPUs may be used (affinity mask and cgroup quota)
+    fastserve::placement placement{};
+    fastserve::pin pin{};
+    fastserve::limits limits{};
+    unsigned blocking_threads{};                  // for blocking() and offload(); 0: 8 a CPU; started when needed
+    unsigned blocking_queue{1024};                // jobs that may wait for one of them
+    std::chrono::milliseconds drain_delay{};      // stop() goes on accepting for so long
+    std::chrono::milliseconds grace{30'000};      // then what is in flight has so long to finish
+    std::string server_name{"fastserve"};         // the Server field; empty: none
+    std::function<void(const log_record&)> log{}; // called on any thread; must not throw. Empty: run() writes to stderr
+};
+
+// How stop() ended.
+struct drain_report {
+    std::uint64_t connections_cut{};
+    std::uint64_t handlers_cut{};
+    bool clean() const noexcept { return connections_cut == 0 && handlers_cut == 0; }
+};
+
+struct pool_counts {
+    std::uint64_t hits{}, misses{}, in_use{}, high_water{}, bytes_retained{};
+};
+
+struct worker_counts {
+    std::uint64_t connections{}, requests{}, accepted{}, closed{}, refused{}, timed_out{}, moved_in{}, moved_out{},
+        suspended{};
+    bool stalled{}; // a handler has kept it for long
+};
+
+// Numbers of one moment, roughly: workers count on while they are read.
+struct stats {
+    std::uint64_t connections{}, requests{}, starved{};
+    std::uint64_t offload_running{}, offload_queued{}, offload_refused{};
+    pool_counts connection_pool{}, exchange_pool{}, buffer_pool{};
+    std::vector<worker_counts> workers{};
+};
+
+// Thread: registration, listen() and start() on one thread; snapshot(), draining() and request_stop() on any; stop() on
+// any thread that is none of the server's own. The library prints nothing, never exits, and takes no signals, except in
+// run().
+class server : public router {
+public:
+    explicit server(options = {});
+    // Serves on your loop, with one worker, which is not pinned. One thread runs the loop. start() adds work to it that
+    // stop() takes away; call stop() on the thread of the loop, before the loop or the server is destroyed.
+    explicit server(boost::asio::io_context&, options = {});
+    // Stops at once what was not stopped.
+    ~server();
+
+    // "127.0.0.1:8080", "[::]:80" (both families), ":80", "unix:/run/x.sock", "unix:@name", "fd:3". Port 0 lets the
+    // kernel choose; the address returned has the real one. May be called several times, before or after start().
+    // Connections that come before start() wait in the queue.
+    result<address> listen(std::string_view where);
+
+    // Starts the workers; returns when they are on their way. Routes are fixed from now on.
+    error_code start();
+
+    // Drains and stops (design: answers say close, queues are emptied, what is in flight finishes within the grace).
+    // Returns when the last thread has ended; a server is not started again.
+    drain_report stop();
+    // Makes a stop() that runs cut short what it waits for.
+    void abort() noexcept;
+    // Answers carry Connection: close from now on; the first step of stop().
+    void request_drain() noexcept;
+    bool draining() const noexcept;
+
+    stats snapshot() const;
+    // How many there are; with options::workers 0, how many there will be.
+    unsigned workers() const noexcept;
+    const fastserve::options& settings() const noexcept;
+
+    // For main: listens at `where`, serves until SIGTERM or SIGINT, drains, and returns the exit status: 0, or 1 with a
+    // line to the log when it could not start or had to cut requests. A second signal ends the drain at once. SIGHUP is
+    // logged and ignored. Signals are taken for the time of the call.
+    int run(std::string_view where);
+    // The same for what listen() has opened.
+    int run();
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+// One line that says why listen() failed for `where`, and what to do.
+std::string listen_error(std::string_view where, const error_code&);
+
+} // namespace fastserve

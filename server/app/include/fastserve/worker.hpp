@@ -1,0 +1,70 @@
+// The worker a request is served by, and what belongs to each of them.
+#pragma once
+
+#include <fastserve/request.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fastserve {
+
+class server;
+
+// One event loop of the server.
+//
+// Lifetime: as the server. Thread: index() and executor() may be called from any thread; work posted to the executor
+// runs on the worker's thread.
+class worker {
+public:
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    // From 0.
+    unsigned index() const noexcept { return index_; }
+    // What a coroutine handler runs on: give it to the I/O objects that the handler awaits.
+    boost::asio::any_io_executor executor() const noexcept { return executor_; }
+
+    // For the server.
+    worker(unsigned index, boost::asio::any_io_executor executor) : index_(index), executor_(std::move(executor)) {}
+
+private:
+    unsigned index_;
+    boost::asio::any_io_executor executor_;
+};
+
+unsigned worker_count(const server&) noexcept;
+
+// One T a worker, for what must not be shared between threads: a database pool, a cache, a generator of numbers. Made
+// on the worker's own thread when a handler there first asks for it.
+//
+// Lifetime: declare it after the server and stop the server first. If T holds I/O objects, make them with
+// worker::executor().
+template <class T>
+class per_worker {
+public:
+    per_worker(server& s, std::function<T(worker&)> make) : make_(std::move(make)), slots_(slots_for(s)) {}
+
+    // The T of the worker that serves this request. Throws what making it throws.
+    T& operator()(const request& q) {
+        worker& w = q.on();
+        std::unique_ptr<T>& slot = slots_[w.index()].value;
+        if (!slot) slot = std::make_unique<T>(make_(w));
+        return *slot;
+    }
+
+private:
+    // A line each: neighbours belong to different threads.
+    struct alignas(64) place {
+        std::unique_ptr<T> value;
+    };
+    static std::size_t slots_for(const server& s) { return worker_count(s); }
+
+    std::function<T(worker&)> make_;
+    std::vector<place> slots_;
+};
+
+} // namespace fastserve

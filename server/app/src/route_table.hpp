@@ -1,0 +1,57 @@
+// The routes of a server: the tree of patterns, and what each pattern's number stands for.
+#pragma once
+
+#include <fastserve/detail/handler.hpp>
+#include <fastserve/detail/route_tree.hpp>
+#include <fastserve/detail/route_tree_builder.hpp>
+#include <fastserve/http/verb.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastserve {
+struct route_options;
+}
+
+namespace fastserve::detail {
+
+struct route {
+    std::unique_ptr<detail::handler> handler;
+    std::string name; // or the pattern
+    std::optional<std::size_t> max_body;
+    std::optional<std::chrono::milliseconds> deadline;
+    unsigned max_in_flight = 0;
+    // Requests in its handler, on all workers; counted only where there is a limit.
+    mutable std::atomic<unsigned> in_flight{0};
+};
+
+// Thread safety: filled by one thread, then frozen; const afterwards.
+class route_table {
+public:
+    void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&);
+    void set_not_found(std::unique_ptr<handler>);
+    void freeze();
+
+    route_match find(http::verb method, std::string_view path, route_params& params) const noexcept {
+        return tree_.find(static_cast<method_index>(method), path, params);
+    }
+    const route& at(std::uint32_t number) const noexcept { return *routes_[number]; }
+    // Null: the built-in 404.
+    const route* not_found() const noexcept { return not_found_.get(); }
+    std::size_t size() const noexcept { return routes_.size(); }
+
+private:
+    route_tree_builder builder_;
+    route_tree tree_;
+    std::vector<std::unique_ptr<route>> routes_;
+    std::unique_ptr<route> not_found_;
+    bool frozen_ = false;
+};
+
+} // namespace fastserve::detail

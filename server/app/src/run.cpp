@@ -1,0 +1,92 @@
+// server::run: what a program's main would otherwise write by hand.
+#include "server_impl.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace fastserve {
+
+namespace {
+
+void to_stderr(const log_record& r) {
+    static constexpr const char* names[] = {"", "warning: ", "error: "};
+    std::fprintf(stderr, "fastserve: %s%.*s\n", names[static_cast<int>(r.level)], static_cast<int>(r.message.size()),
+                 r.message.data());
+}
+
+} // namespace
+
+std::string listen_error(std::string_view where, const error_code& e) {
+    std::string line = "cannot listen on " + std::string(where) + ": ";
+    if (e == std::errc::address_in_use)
+        return line + "address in use; stop the program that listens there, or choose another port";
+    if (e == std::errc::permission_denied)
+        return line + "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE, Unix sockets a writable folder";
+    return line + e.message();
+}
+
+int server::run(std::string_view where) {
+    if (!impl_->settings.log) impl_->settings.log = to_stderr;
+    const result<address> at = listen(where);
+    if (!at) {
+        impl_->app.log(log_level::error, listen_error(where, at.error()));
+        return 1;
+    }
+    return run();
+}
+
+int server::run() {
+    if (!impl_->settings.log) impl_->settings.log = to_stderr;
+    const auto& app = impl_->app;
+
+    boost::asio::io_context loop(1);
+    boost::asio::signal_set signals(loop, SIGTERM, SIGINT, SIGHUP);
+
+    if (const error_code e = start()) {
+        app.log(log_level::error, "cannot start: " + e.message());
+        return 1;
+    }
+    for (const address& a : impl_->workers.addresses())
+        app.log(log_level::info, "serving on " + a.url() + " with " + std::to_string(impl_->workers.size()) +
+                                     (impl_->workers.size() == 1 ? " worker" : " workers"));
+
+    drain_report report;
+    std::thread stopper;
+    std::function<void()> wait = [&] {
+        signals.async_wait([&](const boost::system::error_code& e, int signal) {
+            if (e) return;
+            if (signal == SIGHUP) {
+                app.log(log_level::info, "SIGHUP: nothing to reload");
+            } else if (!stopper.joinable()) {
+                app.log(log_level::info, "draining: a second signal ends at once");
+                stopper = std::thread([&] {
+                    report = stop();
+                    boost::asio::post(loop, [&] { signals.cancel(); });
+                });
+            } else {
+                abort();
+            }
+            wait();
+        });
+    };
+    wait();
+    loop.run();
+    if (stopper.joinable()) stopper.join();
+    if (report.clean()) {
+        app.log(log_level::info, "stopped");
+        return 0;
+    }
+    app.log(log_level::warning, "stopped; cut " + std::to_string(report.connections_cut) + " connections and " +
+                                    std::to_string(report.handlers_cut) + " handlers that had not finished");
+    return 1;
+}
+
+} // namespace fastserve
