@@ -1,0 +1,27 @@
+// The flags of the program.
+#pragma once
+
+#include <fastserve/server.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastserve::cli {
+
+struct settings {
+    fastserve::options server{};
+    std::vector<std::string> listen{"127.0.0.1:8080"};
+    std::string admin{};            // empty: no admin listener
+    bool connections_given = false; // --max-connections was
+};
+
+// Reads the flags. Either settings, or the status to exit with: 0 after --help and --version, 2 after a usage error,
+// which has been said on stderr.
+struct outcome {
+    std::optional<settings> run;
+    int status = 0;
+};
+outcome read_command_line(int argc, char** argv);
+
+} // namespace fastserve::cli
