@@ -25,7 +25,7 @@ void expect(const std::string& text, const http::limits& bounds, errc error) {
 
 TEST(ParserLimits, HeadBytes) {
     const std::string text = "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + repeat("v", 1500) + "\r\n\r\n";
-    for (std::size_t spare : {0, 1, 60, 1000})
+    for (std::size_t spare : {0U, 1U, 60U, 1000U})
         expect(text, with(&http::limits::head_bytes, text.size() + spare), errc::ok);
     for (std::size_t less = 1; less < 400; ++less)
         expect(text, with(&http::limits::head_bytes, text.size() - less), errc::head_too_large);

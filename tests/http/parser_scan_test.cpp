@@ -35,7 +35,8 @@ std::string scan(http::scan_level level, const char* data, std::size_t size) {
 
 // A head with a few bytes changed, doubled, dropped or exchanged, most often for ones that mean something.
 std::string mutated(std::string text, std::mt19937& random) {
-    static constexpr std::string_view telling("\r\n\r\n :\t?%/#\0\x01\x7f\x80\xff{|}~@[`aZ09", 33);
+    using namespace std::string_view_literals;
+    static constexpr std::string_view telling = "\r\n\r\n :\t?%/#\0\x01\x7f\x80\xff{|}~@[`aZ09"sv;
     for (std::size_t n = random() % 4; n > 0 && !text.empty(); --n) {
         const std::size_t at = random() % text.size();
         switch (random() % 4) {

@@ -122,7 +122,7 @@ TEST(ParserSplit, ResumingCostsTheNewBytes) {
     const std::string padded = text + std::string(http::parse_padding, ' ');
     counted_kernel = http::current_kernel();
     http::use_kernel(count_and_scan);
-    for (std::size_t step : {1, 7, 16, 64, 100, 1000, 5000}) {
+    for (std::size_t step : {1U, 7U, 16U, 64U, 100U, 1000U, 5000U}) {
         subject s;
         scanned_bytes = 0;
         std::size_t calls = 0;
