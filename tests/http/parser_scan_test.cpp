@@ -15,13 +15,16 @@ namespace {
 
 std::string describe(const http::scan_marks& m, std::size_t size) {
     std::string s = std::to_string(m.count) + " marks, " + std::to_string(m.blocks) + " blocks, " +
-                    (m.ended || m.wrong ? (m.ended ? "ended at " : "wrong at ") + std::to_string(m.stop) : "") + ":";
-    for (std::uint32_t i = 0; i < m.count; ++i) s += " " + std::to_string(m.at[i]);
+                    (m.ended   ? "ended"
+                     : m.wrong ? "wrong"
+                               : "open") +
+                    " at " + std::to_string(m.ended || m.wrong ? m.stop : 0);
+    for (std::uint32_t i = 0; i < m.count; ++i) s.append(" ").append(std::to_string(m.at[i]));
     // Plain is promised up to the first block with a CR.
     std::uint32_t first_cr = m.blocks * 64;
     for (std::uint32_t i = 1; i < m.count && first_cr == m.blocks * 64; ++i) first_cr = m.at[i];
     for (std::uint32_t b = 0; b < m.blocks && b * 64 <= first_cr && b * 64 < size; ++b) {
-        s += " p" + std::to_string(m.plain[b]);
+        s.append(" p").append(std::to_string(m.plain[b]));
         if (first_cr / 64 == b) break;
     }
     return s;

@@ -83,7 +83,7 @@ inline outcome parse_in(subject& s, std::string_view text, const std::vector<std
         copies.push_back(std::make_unique<char[]>(size + http::parse_padding));
         char* copy = copies.back().get();
         std::memcpy(copy, text.data(), size);
-        for (std::size_t i = 0; i < http::parse_padding; ++i) copy[size + i] = "\r\n\r\na: b\r\n"[i % 10];
+        for (std::size_t i = 0; i < http::parse_padding; ++i) copy[size + i] = "\r\n\r\na: b\r\n"[(i + size) % 10];
         status = s.feed(copy, size);
         if (status != http::parse_status::need_more) break;
     }

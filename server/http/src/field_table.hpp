@@ -81,7 +81,8 @@ inline constexpr std::array<std::string_view, field_count> names = {"",
                                                                     "X-Forwarded-Proto",
                                                                     "X-Request-ID"};
 
-// A name spelled low, compared as a whole, however long it is.
+// A name spelled low and the colon behind it, compared as a whole, however long it is: the colon, which is no tchar,
+// ends the name.
 inline constexpr std::size_t longest = 32;
 struct entry {
     alignas(longest) std::array<char, longest> lower{};
@@ -119,20 +120,16 @@ consteval std::array<entry, field_count> make_entries() {
         for (std::size_t k = 0; k < names[i].size(); ++k) {
             const char c = names[i][k];
             entries[i].lower[k] = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+            entries[i].lower[k + 1] = ':';
         }
     return entries;
 }
 inline constexpr std::array<entry, field_count> entries = make_entries();
 
-// Bit k set for each byte of the name.
+// Bit k set for each byte of the name and its colon; none for unknown.
 inline constexpr std::array<std::uint32_t, field_count> masks = [] {
     std::array<std::uint32_t, field_count> all{};
-    for (std::size_t i = 0; i < field_count; ++i) all[i] = (std::uint32_t{1} << names[i].size()) - 1;
-    return all;
-}();
-inline constexpr std::array<std::uint8_t, field_count> sizes = [] {
-    std::array<std::uint8_t, field_count> all{};
-    for (std::size_t i = 0; i < field_count; ++i) all[i] = static_cast<std::uint8_t>(names[i].size());
+    for (std::size_t i = 1; i < field_count; ++i) all[i] = (std::uint32_t{2} << names[i].size()) - 1;
     return all;
 }();
 
@@ -153,16 +150,17 @@ inline std::uint32_t equal_bytes(const char* name, const char* lower) noexcept {
 #endif
 }
 
-// The lookup of the parser: `name` is a token behind a line end, size > 0, and 32 bytes from it are readable. No branch
-// depends on the name. Setting 0x20 in each byte is an exact comparison here: known names are letters and '-', and no
-// tchar but a letter becomes a letter by it, none but '-' a '-'.
-inline field find_token(const char* name, std::uint32_t size) noexcept {
+// The lookup of the parser: `name` is a token, size > 0, between a line end and a colon, and 32 bytes from it are
+// readable. No branch depends on the name. Setting 0x20 in each byte is an exact comparison here: known names are
+// letters and '-', and no tchar but a letter becomes a letter by it, none but '-' a '-', and nothing in a head but ':'
+// a ':'.
+inline field find_token(const char* name, std::size_t size) noexcept {
     std::uint32_t tail;
     std::memcpy(&tail, name + size - 4, 4);
     if constexpr (std::endian::native == std::endian::big) tail = __builtin_bswap32(tail);
     const std::uint8_t candidate = slots[slot_of(tail, size)];
     const std::uint32_t missing = ~equal_bytes(name, entries[candidate].lower.data()) & masks[candidate];
-    return (missing | (sizes[candidate] ^ size)) == 0 ? static_cast<field>(candidate) : field::unknown;
+    return missing == 0 ? static_cast<field>(candidate) : field::unknown;
 }
 
 } // namespace fastserve::http::field_table

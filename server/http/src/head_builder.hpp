@@ -11,11 +11,6 @@
 
 namespace fastserve::http {
 
-// Where a field line stands; offsets from head::base. The bytes in between have been checked.
-struct line_marks {
-    std::uint32_t begin, colon, end; // end: the CR
-};
-
 struct head_builder {
     static void begin(head& out) noexcept {
         out.present = out.repeated = 0;
@@ -75,15 +70,21 @@ struct head_builder {
             : out_(out), base_(out.base), storage_(out.storage_.data()), count_(count), present_(out.present),
               repeated_(out.repeated) {}
 
-        void add(line_marks line) noexcept {
-            std::uint32_t begin = line.colon + 1, end = line.end;
-            begin += base_[begin] == ' ';
+        // A line whose bytes have been checked: it begins at `name`, `end` is its CR.
+        void add(const char* name, const char* colon, const char* end) noexcept {
+            const char* begin = colon + 1;
             // What is not above SP here is white space, or the CR behind an empty value.
-            if (static_cast<unsigned char>(base_[begin]) <= ' ' || static_cast<unsigned char>(base_[end - 1]) <= ' ')
-                trim(begin, end);
-            const std::uint32_t size = line.colon - line.begin;
-            const field id = field_table::find_token(base_ + line.begin, size);
-            storage_[count_] = {line.begin, static_cast<std::uint16_t>(size), id, begin, end - begin};
+            if (begin[0] == ' ' && static_cast<unsigned char>(begin[1]) > ' ' &&
+                static_cast<unsigned char>(end[-1]) > ' ') [[likely]] {
+                ++begin;
+            } else {
+                while (begin < end && chars::is(*begin, chars::space)) ++begin;
+                while (end > begin && chars::is(end[-1], chars::space)) --end;
+            }
+            const auto size = static_cast<std::size_t>(colon - name);
+            const field id = field_table::find_token(name, size);
+            storage_[count_] = {offset(name), static_cast<std::uint16_t>(size), id, offset(begin),
+                                static_cast<std::uint32_t>(end - begin)};
 
             const auto n = static_cast<std::size_t>(id);
             const std::uint64_t bit = std::uint64_t{1} << n, again = present_ & bit;
@@ -101,10 +102,7 @@ struct head_builder {
         }
 
     private:
-        void trim(std::uint32_t& begin, std::uint32_t& end) const noexcept {
-            while (begin < end && chars::is(base_[begin], chars::space)) ++begin;
-            while (end > begin && chars::is(base_[end - 1], chars::space)) --end;
-        }
+        std::uint32_t offset(const char* at) const noexcept { return static_cast<std::uint32_t>(at - base_); }
 
         head& out_;
         const char* base_;

@@ -205,7 +205,7 @@ errc head_parser::step_fields(const char* data, std::uint32_t size, head& out, c
         if (first != '\n') return errc::bad_line_end;
         {
             head_builder::lines lines(out, count_);
-            lines.add({mark_, colon_, at_ - 1});
+            lines.add(data + mark_, data + colon_, data + at_ - 1);
             count_ = lines.commit();
         }
         ++at_;

@@ -14,13 +14,14 @@ inline constexpr unsigned scan_window = 16;
 struct scan_marks {
     // In at[]: for each line the first byte that is not a tchar, then the CR; offsets from the first byte scanned,
     // which begins a line. So "GET / HTTP/1.1" gives the first SP and the CR, a field line the colon and the CR.
-    // Neither the colon nor the LF behind the CR is verified. A last line that is cut short may leave one mark, also
-    // one just behind the data. Marks stop before the byte that ended the scan.
+    // Neither the colon nor the LF behind the CR is verified, and a line that is nothing but a token has one mark, its
+    // CR; the first mark of the line behind such a one is then found not to be a colon. A last line that is cut short
+    // may leave one mark, also one just behind the data. Marks stop before the byte that ended the scan.
     std::uint32_t count;
     std::uint32_t blocks; // that were looked at
     std::uint32_t stop;   // the byte that ended the scan early, if `ended` or `wrong`
     bool ended;           // at stop, a CR begins a line: the head ends here if LF follows
-    bool wrong;           // at stop, a control character, a name without an end, or no LF behind a CR
+    bool wrong;           // at stop, a control character, or none behind a CR
     // Bit k of plain[b]: byte 64 b + k is chars::plain. Filled at least up to the first block with a CR.
     std::uint64_t plain[scan_window];
     std::uint16_t at[scan_window * 64 + 16];

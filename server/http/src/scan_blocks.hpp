@@ -49,7 +49,7 @@ struct scan_carry {
     const std::uint64_t sum = in.token + (starts | carry.name_goes_on);
     const std::uint64_t name_ends = sum & ~in.token;
     const std::uint64_t empty = starts & in.cr;
-    const std::uint64_t wrong = (in.control ^ (in.cr | lf)) | (name_ends & in.cr & ~starts);
+    const std::uint64_t wrong = in.control ^ (in.cr | lf);
     carry = {in.cr >> 63, sum < in.token, lf >> 63};
     marks = name_ends | in.cr;
     if ((wrong | empty) == 0) [[likely]]

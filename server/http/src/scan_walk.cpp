@@ -91,16 +91,17 @@ bool head_parser::walk(const char* data, std::uint32_t size, head& out, const li
         if (pairs != 0 && marks.at[next + 2 * pairs - 1] + 1U >= left) --pairs;
         pairs = std::min(pairs, most - count_);
 
-        const std::uint32_t start = at_;
         head_builder::lines lines(out, count_);
+        const char* name = at + taken;
         const std::uint16_t* mark = marks.at + next;
         for (const std::uint16_t* const last = mark + std::size_t{2} * pairs; mark != last; mark += 2) {
-            const std::uint32_t colon = mark[0], end = mark[1];
-            if (at[colon] != ':' || colon == taken || !is_crlf(at + end)) break;
-            lines.add({start + taken, start + colon, start + end});
-            taken = end + 2;
+            const char *const colon = at + mark[0], *const end = at + mark[1];
+            if (*colon != ':' || colon == name || !is_crlf(end)) break;
+            lines.add(name, colon, end);
+            name = end + 2;
         }
         count_ = lines.commit();
+        taken = static_cast<std::uint32_t>(name - at);
         at_ += taken;
         if (marks.ended && taken == marks.stop && taken + 1 < left && is_crlf(at + taken)) {
             at_ += 2;
