@@ -124,7 +124,8 @@ consteval std::array<entry, field_count> make_entries() {
         }
     return entries;
 }
-inline constexpr std::array<entry, field_count> entries = make_entries();
+// Not inline: an address of its own for each of the two users, reached without the global offset table.
+constexpr std::array<entry, field_count> entries = make_entries();
 
 // Bit k set for each byte of the name and its colon; none for unknown.
 inline constexpr std::array<std::uint32_t, field_count> masks = [] {

@@ -6,10 +6,15 @@
 #include "chars.hpp"
 #include "field_table.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace fastserve::http {
+
+static_assert(offsetof(field_line, name_size) == 4 && offsetof(field_line, id) == 6 &&
+              offsetof(field_line, value_offset) == 8 && offsetof(field_line, value_size) == 12);
 
 struct head_builder {
     static void begin(head& out) noexcept {
@@ -83,8 +88,8 @@ struct head_builder {
             }
             const auto size = static_cast<std::size_t>(colon - name);
             const field id = field_table::find_token(name, size);
-            storage_[count_] = {offset(name), static_cast<std::uint16_t>(size), id, offset(begin),
-                                static_cast<std::uint32_t>(end - begin)};
+            store(storage_[count_], {offset(name), static_cast<std::uint16_t>(size), id, offset(begin),
+                                     static_cast<std::uint32_t>(end - begin)});
 
             const auto n = static_cast<std::size_t>(id);
             const std::uint64_t bit = std::uint64_t{1} << n, again = present_ & bit;
@@ -102,6 +107,19 @@ struct head_builder {
         }
 
     private:
+        // Two whole words. With a store for each member, whoever reads offset and size as one word soon after (the gate
+        // does, for Host) waits until the stores have left the store buffer: about 4 ns of a 40-byte head.
+        static void store(field_line& to, field_line line) noexcept {
+            if constexpr (std::endian::native == std::endian::little) {
+                const std::uint64_t words[2] = {line.name_offset | std::uint64_t{line.name_size} << 32 |
+                                                    std::uint64_t{static_cast<std::uint8_t>(line.id)} << 48,
+                                                line.value_offset | std::uint64_t{line.value_size} << 32};
+                std::memcpy(&to, words, sizeof words);
+            } else {
+                to = line;
+            }
+        }
+
         std::uint32_t offset(const char* at) const noexcept { return static_cast<std::uint32_t>(at - base_); }
 
         head& out_;
