@@ -109,7 +109,7 @@ buffer buffer_pool::acquire(std::size_t min_bytes) noexcept {
         store.retries.fetch_add(1, std::memory_order_relaxed);
         slot = store.pop_one();
     }
-    return slot == null_index ? buffer{} : begin_use(size_class, slot);
+    return slot == null_index ? buffer{} : begin_use(size_class, store.at(slot), slot);
 }
 
 // Relaxed suffices for the counters; the pages come from the system and return to it.
@@ -120,7 +120,7 @@ buffer buffer_pool::map(std::size_t bytes) noexcept {
         if (char* const data = detail::map_pages(capacity + buffer_padding); data != nullptr) {
             mapped_.fetch_add(capacity, std::memory_order_relaxed);
             map_count_.fetch_add(1, std::memory_order_relaxed);
-            return {*this, data, capacity, buffer_classes, 0};
+            return {*this, data, capacity, null_index};
         }
         refund(capacity);
     }
@@ -128,18 +128,16 @@ buffer buffer_pool::map(std::size_t bytes) noexcept {
     return {};
 }
 
-void buffer_pool::release(buffer& released) noexcept {
-    if (released.size_class() == buffer_classes) {
-        detail::unmap_pages(released.data_, released.capacity_ + buffer_padding);
-        mapped_.fetch_sub(released.capacity_, std::memory_order_relaxed);
-        refund(released.capacity_);
-        released.data_ = nullptr;
-        released.capacity_ = 0;
+void buffer_pool::release(char* data, std::size_t capacity, std::uint32_t slot) noexcept {
+    const std::size_t size_class = buffer_class_of(capacity);
+    if (size_class == buffer_classes) {
+        detail::unmap_pages(data, capacity + buffer_padding);
+        mapped_.fetch_sub(capacity, std::memory_order_relaxed);
+        refund(capacity);
         return;
     }
-    class_store& store = classes_[released.size_class()];
-    const std::uint32_t slot = end_use(released);
-    store.push(&slot, 1);
+    end_use(size_class, data, slot);
+    classes_[size_class].push(&slot, 1);
 }
 
 std::size_t buffer_pool::trim(std::size_t max_bytes) noexcept {
@@ -197,8 +195,8 @@ buffer buffer_cache::acquire_slow(std::size_t size_class) noexcept {
     buffer_pool::class_store& store = pool_->classes_[size_class];
     if (!store.is_open() || !pool_->reclaim(store.bytes)) return {};
     store.retries.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t slot = caches_[size_class].take();
-    return slot == null_index ? buffer{} : pool_->begin_use(size_class, slot);
+    const detail::slot_cache::entry taken = caches_[size_class].take();
+    return taken.data == nullptr ? buffer{} : pool_->begin_use(size_class, taken.data, taken.slot);
 }
 
 void buffer_cache::flush() noexcept {

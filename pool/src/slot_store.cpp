@@ -10,6 +10,8 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 
 namespace fastserve::pool::detail {
 
@@ -54,6 +56,8 @@ std::error_code slot_store::open(const layout& wanted) noexcept {
     const std::size_t bare = place(sizeof *bare_, slabs);
     const std::size_t free_in_slab = place(sizeof *free_in_slab_, slabs);
     const std::size_t slab_is_bare = place(sizeof *slab_is_bare_, slabs);
+    const std::size_t used = place(sizeof *used_, wanted.capacity);
+    const std::size_t seen = place(sizeof *seen_, wanted.capacity);
 
     std::error_code failed = arrays_.reserve(bytes);
     if (!failed) failed = arrays_.commit(0, arrays_.size());
@@ -72,6 +76,8 @@ std::error_code slot_store::open(const layout& wanted) noexcept {
     array(bare_, bare);
     array(free_in_slab_, free_in_slab);
     array(slab_is_bare_, slab_is_bare);
+    array(used_, used);
+    array(seen_, seen);
     hot_.list.attach(next_, next_magazine_);
     layout_ = wanted;
     slab_shift_ = static_cast<std::uint32_t>(std::countr_zero(per_slab));
@@ -163,7 +169,7 @@ bool slot_store::commit_slab(std::uint32_t slab) noexcept {
     if (memory_.commit(first_of(slab) * layout_.stride, bytes_of(slab))) return false;
     const std::uint32_t first = first_of(slab), end = first + slots_of(slab);
     for (std::uint32_t slot = first; slot != end; ++slot) {
-        std::construct_at(generations_ + slot, std::uint64_t{0});
+        std::construct_at(generations_ + slot, std::uint64_t{1}); // so that no handle is the word 0
         std::construct_at(next_ + slot);
         std::construct_at(next_magazine_ + slot, null_index);
     }
@@ -341,35 +347,41 @@ pool_stats slot_store::stats() const noexcept {
 bool slot_store::is_valid() const noexcept {
     if (!is_open()) return true;
     const std::lock_guard lock{mutex_};
+    const std::lock_guard registry{registry_mutex_};
     const std::uint32_t committed = committed_.load(std::memory_order_relaxed);
-    std::uint32_t shared = 0;
+    std::fill_n(seen_, committed, false);
+    // Whether the slot may be free where it was found, and was found nowhere else.
     const auto is_free = [&](std::uint32_t slot) noexcept {
-        return slot < committed && !slab_is_bare_[slab_of(slot)] && generation(slot) % 2 == 0;
+        if (slot >= committed || slab_is_bare_[slab_of(slot)] || std::exchange(seen_[slot], true)) return false;
+        return !checks || used_[slot] == 0;
     };
+
+    std::uint32_t shared = 0, cached = 0, bare = layout_.capacity - committed, in_use = 0;
     for (std::uint32_t magazine = hot_.list.peek().index(); magazine != null_index;
          magazine = hot_.list.next_magazine(magazine)) {
         std::uint32_t length = 0;
         for (std::uint32_t slot = magazine; slot != null_index; slot = hot_.list.next(slot)) {
-            if (!is_free(slot) || ++length > layout_.magazine_slots || ++shared > committed) return false;
+            if (!is_free(slot) || ++length > layout_.magazine_slots) return false;
+            ++shared;
         }
     }
-    std::uint32_t in_use = 0, bare = layout_.capacity - committed;
+    for (const slot_cache* cache = caches_; cache != nullptr; cache = cache->next_) {
+        const std::uint32_t count = cache->size();
+        if (count > cache->limit_) return false;
+        cached += count;
+        for (std::uint32_t i = 0; i != count; ++i) {
+            const slot_cache::entry& one = cache->entries_[i];
+            if (!is_free(one.slot) || one.data != at(one.slot)) return false;
+        }
+    }
     for (std::uint32_t slot = 0; slot != committed; ++slot) {
-        bare += slab_is_bare_[slab_of(slot)];
-        in_use += static_cast<std::uint32_t>(generation(slot) % 2);
+        const bool is_bare = slab_is_bare_[slab_of(slot)];
+        const bool is_used = !is_bare && !seen_[slot];
+        if (checks && is_used != (used_[slot] != 0)) return false;
+        bare += is_bare;
+        in_use += is_used;
     }
-    std::uint32_t cached = 0;
-    {
-        const std::lock_guard registry{registry_mutex_};
-        for (const slot_cache* cache = caches_; cache != nullptr; cache = cache->next_) {
-            const std::uint32_t count = cache->size();
-            if (count > cache->limit_) return false;
-            cached += count;
-            for (std::uint32_t i = 0; i != count; ++i) {
-                if (!is_free(cache->slots_[i])) return false;
-            }
-        }
-    }
+    // in_use was counted as what is nowhere else, so that the sum alone would always hold.
     return layout_.capacity == bare + shared + cached + in_use &&
            constructed_.load(std::memory_order_relaxed) == layout_.capacity - bare &&
            hot_.outside.load(std::memory_order_relaxed) == cached + in_use;

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -40,9 +41,10 @@ constexpr std::size_t buffer_class_bytes(std::size_t size_class) noexcept {
 }
 // The smallest class that holds `bytes`; buffer_classes when none does.
 constexpr std::size_t buffer_class_of(std::size_t bytes) noexcept {
-    std::size_t size_class = 0;
-    while (size_class != buffer_classes && buffer_class_bytes(size_class) < bytes) ++size_class;
-    return size_class;
+    const auto width =
+        static_cast<std::size_t>(std::bit_width(bytes > min_buffer_bytes ? bytes - 1 : min_buffer_bytes - 1));
+    const std::size_t size_class = (width - 11) / 2;
+    return size_class < buffer_classes ? size_class : buffer_classes;
 }
 
 // Owns a buffer, or nothing. Move-only; destroying it releases the buffer to the shared list, from any thread. A worker
@@ -52,14 +54,14 @@ public:
     buffer() noexcept = default;
     buffer(buffer&& other) noexcept
         : data_{std::exchange(other.data_, nullptr)}, pool_{other.pool_}, capacity_{std::exchange(other.capacity_, 0)},
-          place_{other.place_} {}
+          slot_{other.slot_} {}
     buffer& operator=(buffer&& other) noexcept {
         if (this != &other) {
             reset();
             data_ = std::exchange(other.data_, nullptr);
             pool_ = other.pool_;
             capacity_ = std::exchange(other.capacity_, 0);
-            place_ = other.place_;
+            slot_ = other.slot_;
         }
         return *this;
     }
@@ -77,19 +79,16 @@ private:
     friend class buffer_pool;
     friend class buffer_cache;
 
-    static constexpr std::uint32_t class_shift = tagged_index::index_bits;
+    buffer(buffer_pool& pool, char* data, std::size_t capacity, std::uint32_t slot) noexcept
+        : data_{data}, pool_{&pool}, capacity_{static_cast<std::uint32_t>(capacity)}, slot_{slot} {}
 
-    buffer(buffer_pool& pool, char* data, std::size_t capacity, std::size_t size_class, std::uint32_t slot) noexcept
-        : data_{data}, pool_{&pool}, capacity_{static_cast<std::uint32_t>(capacity)},
-          place_{static_cast<std::uint32_t>(size_class) << class_shift | slot} {}
-
-    std::size_t size_class() const noexcept { return place_ >> class_shift; }
-    std::uint32_t slot() const noexcept { return place_ & null_index; }
+    // Told by the capacity, which is known long before the slot comes out of a cache. buffer_classes: mapped.
+    std::size_t size_class() const noexcept { return buffer_class_of(capacity_); }
 
     char* data_ = nullptr;
     buffer_pool* pool_ = nullptr;
     std::uint32_t capacity_ = 0;
-    std::uint32_t place_ = 0; // class above, slot below; class buffer_classes: mapped
+    std::uint32_t slot_ = 0;
 };
 static_assert(sizeof(buffer) == 24, "small enough to lie in every connection");
 
@@ -148,27 +147,22 @@ private:
         void refund(std::uint32_t slots) noexcept override { pool->refund(slots * bytes); }
     };
 
-    buffer begin_use(std::size_t size_class, std::uint32_t slot) noexcept {
-        class_store& store = classes_[size_class];
-        store.begin_use(slot);
-        char* const data = store.at(slot);
-        if constexpr (detail::checks) uncover(data, store.bytes);
-        return {*this, data, store.bytes, size_class, slot};
+    buffer begin_use(std::size_t size_class, char* data, std::uint32_t slot) noexcept {
+        classes_[size_class].begin_use(slot);
+        const std::size_t bytes = buffer_class_bytes(size_class);
+        if constexpr (detail::checks) uncover(data, bytes);
+        return {*this, data, bytes, slot};
     }
-    // Leaves `released` empty.
-    std::uint32_t end_use(buffer& released) noexcept {
-        class_store& store = classes_[released.size_class()];
-        store.end_use(released.slot());
-        if constexpr (detail::checks) cover(released.data_, store.bytes);
-        released.data_ = nullptr;
-        released.capacity_ = 0;
-        return released.slot();
+    void end_use(std::size_t size_class, char* data, std::uint32_t slot) noexcept {
+        classes_[size_class].end_use(slot);
+        if constexpr (detail::checks) cover(data, buffer_class_bytes(size_class));
     }
     // In checked builds: writes a pattern over a free buffer and forbids its use; looks whether the pattern is whole.
     static void cover(char* data, std::size_t bytes) noexcept;
     static void uncover(char* data, std::size_t bytes) noexcept;
 
-    void release(buffer& released) noexcept;
+    // What a buffer consists of, so that the owner itself can live in registers.
+    void release(char* data, std::size_t capacity, std::uint32_t slot) noexcept;
     buffer map(std::size_t bytes) noexcept;
     bool reclaim(std::size_t bytes) noexcept;
     bool charge(std::size_t bytes) noexcept;
@@ -186,7 +180,8 @@ private:
 };
 
 inline void buffer::reset() noexcept {
-    if (data_ != nullptr) pool_->release(*this);
+    if (data_ == nullptr) return;
+    pool_->release(std::exchange(data_, nullptr), std::exchange(capacity_, 0), slot_);
 }
 
 // A worker's own buffers. Holds at most 64 of 4 KiB, 32 of 16 KiB, 8 of 64 KiB, 4 of 256 KiB and 2 of 1 MiB: 3.75 MiB +
@@ -203,19 +198,22 @@ public:
         const std::size_t size_class = buffer_class_of(min_bytes);
         if (size_class == buffer_classes) [[unlikely]]
             return pool_->map(min_bytes);
-        const std::uint32_t slot = caches_[size_class].take();
-        if (slot == null_index) [[unlikely]]
+        const detail::slot_cache::entry taken = caches_[size_class].take();
+        if (taken.data == nullptr) [[unlikely]]
             return acquire_slow(size_class);
-        return pool_->begin_use(size_class, slot);
+        return pool_->begin_use(size_class, taken.data, taken.slot);
     }
     // Keeps the buffer for the next acquire; it comes from the same pool, by whichever way. Nothing happens to an empty
     // one.
     void release(buffer&& released) noexcept {
         if (!released) return;
-        if (released.size_class() == buffer_classes) [[unlikely]]
+        const std::size_t size_class = released.size_class();
+        if (size_class == buffer_classes) [[unlikely]]
             return released.reset();
-        detail::slot_cache& cache = caches_[released.size_class()];
-        cache.put(pool_->end_use(released));
+        char* const data = std::exchange(released.data_, nullptr);
+        released.capacity_ = 0;
+        pool_->end_use(size_class, data, released.slot_);
+        caches_[size_class].put(data, released.slot_);
     }
 
     // Gives every buffer to the shared lists. For a worker that is about to sleep.

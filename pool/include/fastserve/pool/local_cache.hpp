@@ -39,12 +39,15 @@ public:
     // The same for code that keeps its own account of what it owns: null when exhausted, and each taken object is put
     // once.
     [[nodiscard]] T* take() noexcept {
-        const std::uint32_t index = cache_.take();
-        if (index == null_index) [[unlikely]]
+        const detail::slot_cache::entry taken = cache_.take();
+        if (taken.data == nullptr) [[unlikely]]
             return nullptr;
-        return pool_->begin_use(index);
+        return pool_->begin_use(taken.data, taken.slot);
     }
-    void put(T* object) noexcept { cache_.put(pool_->end_use(object)); }
+    void put(T* object) noexcept {
+        const std::uint32_t index = pool_->end_use(object);
+        cache_.put(reinterpret_cast<char*>(object), index);
+    }
 
     // Gives every object to the shared list, where others find them and trim() can return their memory. For a worker
     // that is about to sleep.

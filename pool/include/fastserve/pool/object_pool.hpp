@@ -4,8 +4,8 @@
 // thread. open and the destructor are for one thread while nobody else uses the pool. acquire() and trim() take a lock:
 // a worker acquires through its local_cache, which takes none.
 //
-// Invariants: those of detail::slot_store. An object's address and index never change. Its generation is odd while it
-// is in use, grows by one at each acquire and at each release, and survives trimming.
+// Invariants: those of detail::slot_store. An object's address and index never change. Its generation begins at 1,
+// grows by one at each release, and survives trimming.
 //
 // Size: an object that lies in a worker's local_cache is not available to others. For N objects in use at the same time
 // with W caches, open the pool with capacity_for(N, W).
@@ -82,7 +82,7 @@ template <class T>
 class object_pool {
 public:
     struct options {
-        // The most objects there can be, 1 to 16,777,215. Address space and 16 bytes of untouched bookkeeping for each
+        // The most objects there can be, 1 to 16,777,215. Address space and 18 bytes of untouched bookkeeping for each
         // are reserved at once; memory is used when it is first needed.
         std::uint32_t capacity = 0;
         // Constructs the object with this index at `where`; may throw, then whoever acquires gets nothing. Called under
@@ -112,7 +112,7 @@ public:
     // One object for a thread without a cache; empty when the pool is exhausted.
     pooled<T> acquire() noexcept {
         const std::uint32_t index = store_.is_open() ? store_.pop_one() : null_index;
-        return {*this, index == null_index ? nullptr : begin_use(index)};
+        return {*this, index == null_index ? nullptr : begin_use(store_.at(index), index)};
     }
     // Gives an object back to the shared list, from any thread. pooled calls it.
     void release(T* object) noexcept {
@@ -126,7 +126,7 @@ public:
     std::uint32_t index_of(const T& object) const noexcept {
         return static_cast<std::uint32_t>(reinterpret_cast<const slot*>(&object) - slots_);
     }
-    // Of an object that was acquired at some time. Odd: in use.
+    // Of an object that was acquired at some time.
     std::uint64_t generation(std::uint32_t index) const noexcept { return store_.generation(index); }
     // Names the object for as long as it is not released. For an object in use.
     handle handle_of(const T& object) const noexcept {
@@ -136,7 +136,7 @@ public:
     // The object that `wanted` names, null when it was released since (or when the handle is null or made up). The
     // answer stays true only as long as nobody may release the object: ask on the thread that would do so.
     T* find(handle wanted) const noexcept {
-        if (!store_.contains(wanted.index()) || wanted.tag() % 2 == 0) return nullptr;
+        if (!store_.contains(wanted.index())) return nullptr;
         return store_.generation(wanted.index()) == wanted.tag() ? at(wanted.index()) : nullptr;
     }
 
@@ -174,9 +174,9 @@ private:
         void drain(std::uint32_t first, std::uint32_t count) noexcept override;
     };
 
-    T* begin_use(std::uint32_t index) noexcept {
+    T* begin_use(char* data, std::uint32_t index) noexcept {
         store_.begin_use(index);
-        T* const object = at(index);
+        T* const object = std::launder(reinterpret_cast<T*>(data));
         detail::unpoison(object, sizeof(T));
         return object;
     }

@@ -10,8 +10,8 @@ namespace fastserve::pool {
 // As the head of a list the tag counts removals. It protects a thread that was stopped between reading the head and its
 // compare-exchange: the exchange is fooled only when exactly a multiple of 2^TagBits removals happened meanwhile. At
 // 50 million removals a second, more than one cache line can carry, 2^40 take 6.1 hours (2^32 would take 86 s) and each
-// removal moves up to 32 objects. As a handle the tag is the slot's generation, which counts an acquire and a release
-// each: a slot used a million times a second wraps in 6.4 days.
+// removal moves up to 32 objects. As a handle the tag is the slot's generation, which counts its releases: a slot
+// released a million times a second wraps in 12.7 days.
 //
 // A narrower tag exists for the test that proves that the proof can fail.
 template <unsigned TagBits = 40>

@@ -2,7 +2,7 @@
 //
 // Thread safety: one thread at a time, which is the whole point; the counters alone are read by others.
 //
-// Invariants: `count` slots, at most twice the store's magazine; each is free (its generation is even) and in no list.
+// Invariants: `count` slots, at most twice the store's magazine; each is free and in no list.
 // The counters are atomic for the sake of their readers and are stored, never added to: only the owner writes them.
 #pragma once
 
@@ -30,21 +30,30 @@ public:
         store_->retire(*this);
     }
 
-    // The slot put back last, or null_index when the store is exhausted.
-    std::uint32_t take() noexcept {
+    // A slot with its address: what is put is taken as it was, without a multiplication on the way that the next user
+    // of the object has to wait for.
+    struct entry {
+        char* data = nullptr;
+        std::uint32_t slot = null_index;
+    };
+
+    // The slot put back last; data is null when the store is exhausted.
+    entry take() noexcept {
         const std::uint32_t count = count_.load(std::memory_order_relaxed);
         if (count == 0) [[unlikely]]
             return take_slow();
         count_.store(count - 1, std::memory_order_relaxed);
         takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        return slots_[count - 1];
+        // Member by member, as they were stored: one wide load would have to wait for two narrow stores to retire.
+        return {entries_[count - 1].data, entries_[count - 1].slot};
     }
 
-    void put(std::uint32_t slot) noexcept {
+    void put(char* data, std::uint32_t slot) noexcept {
         std::uint32_t count = count_.load(std::memory_order_relaxed);
         if (count == limit_) [[unlikely]]
             count = spill();
-        slots_[count] = slot;
+        entries_[count].data = data;
+        entries_[count].slot = slot;
         count_.store(count + 1, std::memory_order_relaxed);
     }
 
@@ -57,7 +66,8 @@ public:
 private:
     friend class slot_store;
 
-    std::uint32_t take_slow() noexcept;
+    entry take_slow() noexcept;
+    void give(std::uint32_t count) noexcept;
     std::uint32_t spill() noexcept;
 
     slot_store* store_;
@@ -68,7 +78,7 @@ private:
     std::atomic<std::uint64_t> exhausted_{0};
     slot_cache* next_ = nullptr; // in the store's registry
     slot_cache* previous_ = nullptr;
-    std::uint32_t slots_[max_slots];
+    entry entries_[max_slots];
 };
 
 } // namespace fastserve::pool::detail

@@ -6,7 +6,7 @@
 //
 // Invariants:
 // - capacity == bare + shared + cached + in_use. bare: no object, in no list; shared: in the list; cached: in a
-//   slot_cache; in_use: handed out, its generation is odd (even in the other three places).
+//   slot_cache; in_use: handed out.
 // - `outside` == cached + in_use, and constructed == capacity - bare == shared + outside, whenever no call is under
 // way.
 // - Slabs (a power of two of slots, whole pages) are constructed and trimmed as a whole, under `mutex_`. A slab is
@@ -67,21 +67,21 @@ public:
         return generations_[slot].load(std::memory_order_relaxed);
     }
 
-    // Marks a slot as handed out, or as given back: one step of its generation. Only the slot's owner writes it, so
-    // that no read-modify-write is needed.
+    // Says that a slot is handed out, and that it is given back, which begins its next generation. Only the slot's
+    // owner writes it, so that no read-modify-write is needed.
     void begin_use(std::uint32_t slot) noexcept {
-        const std::uint64_t generation = generations_[slot].load(std::memory_order_relaxed);
         if constexpr (checks) {
-            if (generation % 2 != 0) misuse("a slot was handed out twice");
+            if (used_[slot] != 0) misuse("a slot was handed out twice");
+            used_[slot] = 1;
         }
-        generations_[slot].store(next_generation(generation), std::memory_order_relaxed);
     }
     void end_use(std::uint32_t slot) noexcept {
-        const std::uint64_t generation = generations_[slot].load(std::memory_order_relaxed);
         if constexpr (checks) {
-            if (generation % 2 == 0) misuse("a slot was released twice");
+            if (used_[slot] == 0) misuse("a slot was released twice");
+            used_[slot] = 0;
         }
-        generations_[slot].store(next_generation(generation), std::memory_order_relaxed);
+        const std::uint64_t next = generations_[slot].load(std::memory_order_relaxed) + 1;
+        generations_[slot].store(next & tagged_index::tag_mask, std::memory_order_relaxed);
     }
 
     // At least 1 and at most `want` + magazine_slots - 1 free slots into `out`, the last the best to use first; 0 when
@@ -125,10 +125,6 @@ private:
     virtual bool charge(std::uint32_t) noexcept { return true; }
     virtual void refund(std::uint32_t) noexcept {}
 
-    static constexpr std::uint64_t next_generation(std::uint64_t generation) noexcept {
-        return (generation + 1) & tagged_index::tag_mask;
-    }
-
     void enrol(slot_cache& cache) noexcept;
     void retire(slot_cache& cache) noexcept;
 
@@ -151,6 +147,7 @@ private:
     std::atomic<std::uint64_t>* generations_ = nullptr;
     free_list<>::link* next_ = nullptr;
     free_list<>::magazine_link* next_magazine_ = nullptr;
+    unsigned char* used_ = nullptr; // by slot, whether it is handed out; kept where `checks` is true
     std::uint32_t slab_shift_ = 0;
     std::uint32_t slabs_ = 0;
     mapping memory_;
@@ -172,6 +169,7 @@ private:
     std::uint32_t bare_count_ = 0;
     std::uint32_t* free_in_slab_ = nullptr; // scratch of trim
     bool* slab_is_bare_ = nullptr;
+    bool* seen_ = nullptr;                      // scratch of is_valid, by slot
     std::atomic<std::uint32_t> constructed_{0}; // slots
 
     // The caches, and what those that are gone had counted.
