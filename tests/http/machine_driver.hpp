@@ -106,7 +106,7 @@ public:
         turn_with([&] {
             if (!detaches_first) {
                 const step s = m.on_deadline(*t_);
-                detach();
+                if (takes_after_deadline) detach();
                 return s;
             }
             detach();
@@ -159,11 +159,15 @@ public:
     std::size_t sends = 0;
     std::size_t laters = 0;
     std::size_t handled = 0;
-    bool detaches_first = false;
+    bool detaches_first = false; // at a deadline, else after it
+    bool takes_after_deadline = true;
     std::size_t held_by_test = 0;
     std::size_t most_unsent = 0;
     std::function<void()> before_event = [] {};
 
+    std::function<void()> between_turns = [] {};
+
+    turn& lent() { return *t_; }
     bool reading() const { return !closed && !blocked && next_.next == action::read; }
     bool no_memory() const { return no_memory_; }
 
@@ -203,9 +207,9 @@ private:
     }
     void end() {
         if (t_->returned) free_.push_back(std::exchange(t_->returned, nullptr));
-        std::fill(input_.begin(), input_.end(), '#');
-        std::fill(output_.begin(), output_.end(), '%');
+        spoil_input();
     }
+    void spoil_input() { std::fill_n(input_.begin(), std::exchange(received_, 0), '#'); }
     void release(exchange* x) {
         x->reset();
         free_.push_back(x);
@@ -229,6 +233,7 @@ private:
             }
             ++sends;
             most_unsent = std::max(most_unsent, total - sent);
+            const std::size_t filled = t_->output_size;
             if (!m.on_sent(*t_, sent)) {
                 no_memory_ = true;
                 close();
@@ -236,7 +241,7 @@ private:
             }
             EXPECT_EQ(m.has_unsent(), sent != total);
             EXPECT_FALSE(m.idle() && sent != total);
-            std::fill(output_.begin(), output_.end(), '%');
+            std::fill_n(output_.begin(), filled, '%');
             if (sent != total) {
                 blocked = true;
                 return false;
@@ -249,11 +254,11 @@ private:
             next_ = s;
             switch (s.next) {
             case action::route:
+                EXPECT_FALSE(blocked) << "a request was taken up while output is unsent";
                 s = m.on_decision(*t_, site_.route(*m.current()));
                 continue;
             case action::handle:
                 ++handled;
-                EXPECT_FALSE(blocked) << "a request was taken up while output is unsent";
                 if (site_.handle(*m.current())) {
                     s = m.on_answer(*t_);
                 } else {
@@ -276,6 +281,7 @@ private:
                 continue;
             case action::later:
                 ++laters;
+                between_turns();
                 end();
                 begin();
                 s = m.resume(*t_);
@@ -301,8 +307,9 @@ private:
     step receive_some() {
         const std::span<char> area = m.input_area(*t_);
         EXPECT_FALSE(area.empty());
-        if (area.data() == input_.data()) std::fill(input_.begin(), input_.end(), '#');
         const std::size_t n = std::min({area.size(), receive_most, pending.size()});
+        spoil_input();
+        if (area.data() == input_.data()) received_ = n;
         std::memcpy(area.data(), pending.data(), n);
         pending.erase(0, n);
         return m.on_input(*t_, n);
@@ -325,6 +332,7 @@ private:
     std::unique_ptr<turn> t_;
     std::vector<std::unique_ptr<exchange>> made_;
     std::vector<exchange*> free_;
+    std::size_t received_ = 0; // lies in input_
     step next_{action::read};
     bool no_memory_ = false;
 };

@@ -12,8 +12,7 @@ namespace {
 
 // The most body bytes that are read only to keep a connection whose request was answered without them.
 constexpr std::uint64_t dropped_body = 256 * 1024;
-// Room that must be free before another request is taken up: an ordinary answer always fits.
-constexpr std::size_t answer_room = 32 * 1024;
+// Room for what one read of a chunked body brings.
 constexpr std::size_t chunk_room = 4 * 1024;
 
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -179,8 +178,8 @@ step machine::next_head(turn& t) noexcept {
         }
         if (has_unsent()) return pause(t, action::flush);
         if (t.requests >= t.limits.turn_requests) return pause(t, action::later);
-        if (t.output_size != 0 &&
-            (t.output.size() - t.output_size < answer_room || t.output_size >= t.limits.output_bytes))
+        // Half of the area is room for an ordinary answer. One that does not fit either waits in answer().
+        if (t.output_size > t.output.size() / 2 || t.output_size >= t.limits.output_bytes)
             return pause(t, action::flush);
         exchange_ = std::exchange(t.spare, nullptr);
         if (!exchange_) return fail(t, 503);
