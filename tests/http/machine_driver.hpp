@@ -127,6 +127,15 @@ public:
         waiting = nullptr;
         if (x) suspended ? detached.push_back(x) : release(x);
     }
+    // Another connection on the same machine.
+    void reopen() {
+        if (!closed) close();
+        closed = shut = peer_done = no_memory_ = false;
+        wire.clear();
+        pending.clear();
+        next_ = {action::read};
+        m.start(now_ms);
+    }
     // A handler without a connection ends.
     void release_detached() {
         for (exchange* x : detached) release(x);

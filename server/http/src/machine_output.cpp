@@ -70,7 +70,7 @@ step machine::answer(turn& t) noexcept {
     // Bodies in pieces have no way out yet, and a head that promises one would swallow the next answer.
     if (plan.body_follows && r.kind() == body_kind::stream) return fail(t, 500);
     const std::string_view body = plan.body_follows ? r.body_view() : "";
-    const bool copied = body.size() <= copied_body;
+    const bool copied = body.size() <= std::min(copied_body, t.output.size() / 4);
     if (t.output.size() - t.output_size < head_bound(r) + (copied ? body.size() : 0)) [[unlikely]] {
         if (t.output_size == 0) return fail(t, 500);
         keep_rest_or_close(t);
