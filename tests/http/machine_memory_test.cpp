@@ -161,6 +161,16 @@ TEST(machine_memory, requests_that_need_none_are_served_without) {
     EXPECT_EQ(d.m.requests(), 4U);
 }
 
+// The refusal belongs to a request that was not looked at, not to the HEAD before it.
+TEST(machine_memory, what_waits_for_its_turn_is_refused_with_a_body) {
+    site_driver d({.pool_bytes = 256 * 1024});
+    d.bounds.turn_requests = 1;
+    hog h(d);
+    h.leave(0);
+    d.receive("HEAD /hello HTTP/1.1\r\nHost: a\r\n\r\n" + get("/hello"));
+    EXPECT_EQ(d.wire, answer(200, "hello world", "", true) + refused(503));
+}
+
 TEST(machine_memory, no_exchange_is_at_hand) {
     site_driver d({.exchanges = false});
     d.receive("G");

@@ -123,6 +123,16 @@ TEST(machine_pressure, large_heads_survive_every_move) {
     }
 }
 
+TEST(machine_pressure, a_head_moves_to_the_front_before_its_buffer_grows) {
+    site_driver d;
+    d.receive("\r");
+    d.receive("\n" + repeated(get("/hello"), 95) + get("/hello").substr(0, 10));
+    EXPECT_EQ(d.buffers.stats(0).in_use, 1U);
+    EXPECT_EQ(d.m.input_area(d.lent()).size(), 4096U - 10);
+    d.receive(get("/hello").substr(10));
+    EXPECT_EQ(d.wire, repeated(hello, 96));
+}
+
 TEST(machine_pressure, heads_above_the_limit) {
     site_driver d;
     d.receive(get("/hello") + "GET / HTTP/1.1\r\nHost: a\r\nX: ");
