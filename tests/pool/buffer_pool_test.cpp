@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <set>
+#include <sys/mman.h>
 #include <thread>
 #include <type_traits>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -196,6 +201,31 @@ TEST(BufferPool, TrimReturnsEverythingThatIsFree) {
     EXPECT_EQ(pool.charged_bytes(), 0u);
     EXPECT_EQ(pool.stats().bytes_retained, 0u);
     EXPECT_TRUE(cache.acquire(mib));
+}
+
+// Whether the pages of a range take memory; false too when nothing is mapped there.
+bool is_resident(const char* data, std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(data) / page * page;
+    std::vector<unsigned char> pages((reinterpret_cast<std::uintptr_t>(data) + bytes - first + page - 1) / page);
+    if (::mincore(reinterpret_cast<void*>(first), pages.size() * page, pages.data()) != 0) return false;
+    return std::any_of(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1) != 0; });
+}
+
+TEST(BufferPool, TrimGivesThePagesBackToTheSystem) {
+    buffer_pool pool;
+    ASSERT_FALSE(pool.open({.budget_bytes = 64 * mib}));
+    for (std::size_t size_class = 0; size_class != buffer_classes; ++size_class) {
+        buffer one = pool.acquire(buffer_class_bytes(size_class));
+        ASSERT_TRUE(one);
+        const char* const data = one.data();
+        std::memset(one.data(), 1, one.capacity());
+        EXPECT_TRUE(is_resident(data, one.capacity()));
+        one.reset();
+        EXPECT_TRUE(is_resident(data, buffer_class_bytes(size_class))) << "retained";
+        pool.trim();
+        EXPECT_FALSE(is_resident(data, buffer_class_bytes(size_class)));
+    }
 }
 
 TEST(BufferPool, CacheIsBounded) {

@@ -413,6 +413,25 @@ TEST_F(ObjectPoolDeathTest, DoubleReleaseIsFound) {
     EXPECT_DEATH(pool.release(object), "released twice");
 }
 
+TEST_F(ObjectPoolDeathTest, UseAfterReleaseIsReported) {
+    connection_pool pool;
+    ASSERT_FALSE(pool.open({.capacity = 10}));
+    local_cache<connection> cache{pool};
+    connection* const object = cache.take();
+    const handle kept = pool.handle_of(*object);
+    cache.put(object);
+    EXPECT_EQ(pool.find(kept), nullptr) << "in any build the handle tells";
+    if constexpr (detail::has_asan) {
+        EXPECT_DEATH(object->value = 2, "use-after-poison");
+    }
+    ASSERT_EQ(cache.take(), object);
+    object->value = 3;
+    pool.release(object);
+    if constexpr (detail::has_asan) {
+        EXPECT_DEATH(object->value = 4, "use-after-poison");
+    }
+}
+
 TEST_F(ObjectPoolDeathTest, ObjectsThatOutliveThePoolAreFound) {
     EXPECT_DEATH(
         {

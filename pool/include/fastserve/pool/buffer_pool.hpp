@@ -184,8 +184,7 @@ inline void buffer::reset() noexcept {
     pool_->release(std::exchange(data_, nullptr), std::exchange(capacity_, 0), slot_);
 }
 
-// A worker's own buffers. Holds at most 64 of 4 KiB, 32 of 16 KiB, 8 of 64 KiB, 4 of 256 KiB and 2 of 1 MiB: 3.75 MiB +
-// 0.5.
+// A worker's own buffers. Holds at most 64 of 4 KiB, 32 of 16 KiB, 8 of 64 KiB, 4 of 256 KiB and 2 of 1 MiB: 4.25 MiB.
 class buffer_cache {
 public:
     // The pool is open and outlives the cache. The destructor flushes.
