@@ -74,8 +74,9 @@ function(fastserve_program)
 endfunction()
 
 # fastserve_test(name [SERIAL] [UNSANITIZED] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest
-# binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces malloc,
-# which under a sanitizer is the sanitizer's, so such a build goes without it (replacing operator new is fine). A binary in which no test ran has failed.
+# binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces malloc, which
+# under a sanitizer is the sanitizer's, so such a build goes without it (a replaced operator new is no obstacle).
+# A binary in which no test ran has failed.
 function(fastserve_test name)
   cmake_parse_arguments(arg "SERIAL;UNSANITIZED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(arg_UNSANITIZED AND FASTSERVE_SANITIZE)
@@ -88,10 +89,6 @@ function(fastserve_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
   fastserve_private_options(${name})
-  if(FASTSERVE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # clang links operator new with its thread sanitizer; the one of a test that counts allocations goes before it.
-    target_link_options(${name} PRIVATE -Wl,-z,muldefs)
-  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
                                           FAIL_REGULAR_EXPRESSION "Running 0 tests")
