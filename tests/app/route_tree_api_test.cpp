@@ -1,4 +1,5 @@
 // A thousand routes of a real API's shape, each found with its own parameters, at a cost that does not grow.
+#include "../support/counted_new.hpp"
 #include "code_hosting_api.hpp"
 
 #include <fastserve/detail/route_tree.hpp>
@@ -7,32 +8,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
-namespace {
-std::uint64_t allocations = 0;
-}
-
-// Not inlined: the compiler would see free() meet new and warn.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-    std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
-    std::free(p);
-}
-
 namespace fastserve::detail {
 namespace {
+
+using test::allocations;
 
 constexpr std::size_t count = 1000;
 

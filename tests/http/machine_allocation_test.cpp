@@ -1,44 +1,20 @@
 // A warm keep-alive request allocates nothing on its way through the machine, whatever becomes of it.
+#include "../support/counted_new.hpp"
+
 #include <fastserve/http/machine.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <string>
 #include <string_view>
-
-namespace {
-std::size_t allocations = 0; // the test has one thread
-} // namespace
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size)) return p;
-    throw std::bad_alloc();
-}
-void* operator new[](std::size_t size) {
-    return operator new(size);
-}
-void operator delete(void* p) noexcept {
-    std::free(p);
-}
-void operator delete[](void* p) noexcept {
-    std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-    std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-    std::free(p);
-}
 
 namespace {
 
 using namespace fastserve;
 using namespace fastserve::http;
+using fastserve::test::allocations;
 
 class warm_machine : public testing::Test {
 protected:

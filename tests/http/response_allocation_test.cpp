@@ -1,42 +1,18 @@
 // A warm response allocates nothing, whatever it is used for, and no answer is written with an allocation.
+#include "../support/counted_new.hpp"
+
 #include <fastserve/http/chunked.hpp>
 #include <fastserve/http/serializer.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <string>
-
-namespace {
-std::size_t allocations = 0; // the test has one thread
-} // namespace
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size)) return p;
-    throw std::bad_alloc();
-}
-void* operator new[](std::size_t size) {
-    return operator new(size);
-}
-void operator delete(void* p) noexcept {
-    std::free(p);
-}
-void operator delete[](void* p) noexcept {
-    std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-    std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-    std::free(p);
-}
 
 namespace {
 
 using namespace fastserve::http;
+using fastserve::test::allocations;
 
 class warm_response : public testing::Test {
 protected:

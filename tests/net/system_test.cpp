@@ -126,10 +126,10 @@ TEST(system, epoll_reports_the_data_it_was_given) {
     EXPECT_EQ(sys::epoll_wait(set.get(), events, 0).n, 0);
     EXPECT_EQ(sys::eventfd_signal(event.get()), 0);
     ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1);
-    EXPECT_EQ(events[0].data.u64, 7u);
+    EXPECT_EQ(std::uint64_t{events[0].data.u64}, 7u); // packed: not to be bound
     EXPECT_EQ(sys::epoll_modify(set.get(), event.get(), EPOLLIN, 8), 0);
     ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1);
-    EXPECT_EQ(events[0].data.u64, 8u);
+    EXPECT_EQ(std::uint64_t{events[0].data.u64}, 8u);
     EXPECT_EQ(sys::eventfd_clear(event.get()), 0);
     EXPECT_EQ(sys::eventfd_clear(event.get()), EAGAIN);
     EXPECT_EQ(sys::epoll_wait(set.get(), events, 0).n, 0);

@@ -1,4 +1,6 @@
 // Warm paths of the pool take nothing from the heap. A binary of its own, for it replaces operator new.
+#include "../support/counted_new.hpp"
+
 #include <fastserve/pool/buffer_pool.hpp>
 #include <fastserve/pool/local_cache.hpp>
 #include <fastserve/pool/object_pool.hpp>
@@ -6,27 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <utility>
 #include <vector>
-
-namespace {
-std::atomic<std::size_t> allocations{0};
-} // namespace
-
-// The array, sized and nothrow forms of the standard library end in these two.
-void* operator new(std::size_t bytes) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    if (void* const data = std::malloc(bytes)) return data;
-    throw std::bad_alloc{};
-}
-void operator delete(void* data) noexcept {
-    std::free(data);
-}
-void operator delete(void* data, std::size_t) noexcept {
-    std::free(data);
-}
 
 namespace fastserve::pool {
 namespace {
@@ -37,10 +20,10 @@ struct small {
 };
 
 TEST(Allocation, TheCounterCounts) {
-    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    const std::size_t before = fastserve::test::allocations.load(std::memory_order_relaxed);
     const auto one = std::make_unique<int>(1);
     EXPECT_EQ(*one, 1);
-    EXPECT_EQ(allocations.load(std::memory_order_relaxed), before + 1);
+    EXPECT_EQ(fastserve::test::allocations.load(std::memory_order_relaxed), before + 1);
 }
 
 TEST(Allocation, ObjectsTakeNothingFromTheHeap) {
@@ -48,7 +31,7 @@ TEST(Allocation, ObjectsTakeNothingFromTheHeap) {
     ASSERT_FALSE(pool.open({.capacity = 10'000}));
     std::vector<pooled<small>> held(3000);
     // Growing and trimming included.
-    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    const std::size_t before = fastserve::test::allocations.load(std::memory_order_relaxed);
     {
         local_cache<small> cache{pool};
         for (int round = 0; round != 3; ++round) {
@@ -61,13 +44,13 @@ TEST(Allocation, ObjectsTakeNothingFromTheHeap) {
         }
         static_cast<void>(pool.stats());
     }
-    EXPECT_EQ(allocations.load(std::memory_order_relaxed), before);
+    EXPECT_EQ(fastserve::test::allocations.load(std::memory_order_relaxed), before);
 }
 
 TEST(Allocation, BuffersTakeNothingFromTheHeap) {
     buffer_pool pool;
     ASSERT_FALSE(pool.open({.budget_bytes = std::size_t{32} << 20}));
-    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    const std::size_t before = fastserve::test::allocations.load(std::memory_order_relaxed);
     {
         buffer_cache cache{pool};
         for (int round = 0; round != 3; ++round) {
@@ -81,7 +64,7 @@ TEST(Allocation, BuffersTakeNothingFromTheHeap) {
         }
         static_cast<void>(pool.stats());
     }
-    EXPECT_EQ(allocations.load(std::memory_order_relaxed), before);
+    EXPECT_EQ(fastserve::test::allocations.load(std::memory_order_relaxed), before);
 }
 
 } // namespace
