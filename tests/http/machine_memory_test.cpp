@@ -91,6 +91,7 @@ std::vector<scenario> scenarios() {
          {post_chunks("/later/report", body, 500).substr(0, 200),
           post_chunks("/later/report", body, 500).substr(200) + get("/hello") + get("/later/report")},
          {posted("/later/report", coding), hello, later}},
+        {"large", {get("/hello") + get("/large?20000") + get("/hello")}, {hello, ok(pattern(20'000)), hello}},
         {"slow peer",
          {get("/hello") + get("/large?20000") + get("/hello"), get("/later/report") + get("/hello")},
          {hello, ok(pattern(20'000)), hello, later, hello},

@@ -47,6 +47,10 @@ TEST(machine_pressure, answers_that_do_not_fit) {
         "HTTP/1.1 200 OK\r\n" + date_lines() + "X-Wide: " + std::string(60'000, 'w') + "\r\nContent-Length: 0\r\n\r\n";
     EXPECT_EQ(d.wire, hello + wide + hello + refused(500));
     EXPECT_TRUE(d.shut);
+    // A body always does: what is too large for the area goes out beside it.
+    site_driver small({.output_bytes = 4096});
+    small.receive(get("/large?10000") + get("/large?1000") + get("/hello"));
+    EXPECT_EQ(small.wire, ok(pattern(10'000)) + ok(pattern(1'000)) + hello);
 }
 
 TEST(machine_pressure, large_answers_keep_their_place) {
@@ -126,11 +130,11 @@ TEST(machine_pressure, large_heads_survive_every_move) {
 TEST(machine_pressure, a_head_moves_to_the_front_before_its_buffer_grows) {
     site_driver d;
     d.receive("\r");
-    d.receive("\n" + repeated(get("/hello"), 95) + get("/hello").substr(0, 10));
+    d.receive("\n" + repeated(get("/hello"), 100) + get("/hello").substr(0, 10));
     EXPECT_EQ(d.buffers.stats(0).in_use, 1U);
     EXPECT_EQ(d.m.input_area(d.lent()).size(), 4096U - 10);
     d.receive(get("/hello").substr(10));
-    EXPECT_EQ(d.wire, repeated(hello, 96));
+    EXPECT_EQ(d.wire, repeated(hello, 101));
 }
 
 TEST(machine_pressure, heads_above_the_limit) {
@@ -176,6 +180,16 @@ TEST(machine_pressure, memory_follows_bytes_and_not_promises) {
     EXPECT_EQ(d.buffers.stats(3).in_use + d.buffers.stats(2).in_use, 1U);
     d.close();
     EXPECT_EQ(d.buffers.stats().in_use, 0U);
+}
+
+TEST(machine_pressure, a_large_body_takes_no_more_than_it_needs) {
+    site_driver d;
+    d.body_bytes = 1 << 30;
+    d.receive(post("/report", std::string(1'200'000, 'x')).substr(0, 1'100'000));
+    EXPECT_LT(d.buffers.mapped_bytes(), 1'210'000U);
+    site_driver chunked;
+    chunked.receive(post_chunks("/report", pattern(300'000), 100'000).substr(0, 290'000));
+    EXPECT_EQ(chunked.m.input_area(chunked.lent()).size(), 16 * 1024U) << "as much as may have to be kept";
 }
 
 // ---- 100-continue and early answers
@@ -249,11 +263,18 @@ TEST(machine_early, a_body_that_nobody_wants_is_read_up_to_a_bound) {
     EXPECT_EQ(by_chunks.wire, answer(404, no));
     EXPECT_TRUE(by_chunks.shut);
     // The client wants the end, but is still sending: it must be able to read the answer.
-    site_driver closes;
-    closes.receive("POST /no HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome");
-    EXPECT_EQ(closes.wire, answer(404, no, "close"));
-    EXPECT_TRUE(closes.shut);
-    EXPECT_FALSE(closes.closed);
+    for (const std::string_view rest : {"Content-Length: 9\r\n\r\nsome", "Content-Length: 999999\r\n\r\n",
+                                        "Expect: 100-continue\r\nContent-Length: 9\r\n\r\n"}) {
+        site_driver closes;
+        closes.receive("POST /no HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + std::string(rest));
+        EXPECT_EQ(closes.wire, answer(404, no, "close"));
+        EXPECT_TRUE(closes.shut);
+        EXPECT_FALSE(closes.closed);
+    }
+    site_driver goes_on;
+    goes_on.receive(get("/hello", "Connection: close\r\n") + get("/hello"));
+    EXPECT_EQ(goes_on.wire, ok("hello world", "close"));
+    EXPECT_TRUE(goes_on.shut);
 }
 
 } // namespace

@@ -106,7 +106,7 @@ inline site test_site(site_state& state) {
     s.handle = [&state](exchange& x) {
         ++state.served;
         if (begins(x, "/defer/")) {
-            x.response.body("deferred"); // its request is gone when it ends
+            x.response.body("deferred"); // its request is gone when it returns
             return false;
         }
         if (begins(x, "/later/")) return false;
@@ -114,7 +114,10 @@ inline site test_site(site_state& state) {
         return true;
     };
     s.finish = [](exchange& x) {
-        if (x.response.kind() == body_kind::none) serve(x);
+        if (x.response.kind() == body_kind::none)
+            serve(x);
+        else
+            EXPECT_TRUE(x.body.empty()) << "borrowed, and gone";
     };
     return s;
 }

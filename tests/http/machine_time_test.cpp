@@ -156,6 +156,16 @@ TEST_F(machine_time, a_peer_that_does_not_read) {
     }
 }
 
+TEST_F(machine_time, a_peer_that_takes_nothing) {
+    for (const std::string_view target : {"/hello", "/large?40000"}) {
+        site_driver stalls({.bounds = bounds()});
+        stalls.writes_itself = false;
+        stalls.send_most = [] { return std::size_t{0}; };
+        stalls.receive(get(target));
+        EXPECT_EQ(stalls.m.deadline_ms(stalls.bounds), stalls.now_ms + 3'000);
+    }
+}
+
 TEST_F(machine_time, counts_from_the_last_byte_sent) {
     d.writes_itself = false;
     std::size_t k = 10;
@@ -203,6 +213,16 @@ TEST_F(machine_time, progress_of_output_gives_a_handler_no_time) {
     k = unlimited;
     d.writable();
     EXPECT_EQ(d.m.deadline_ms(d.bounds), start + 2'000);
+}
+
+TEST_F(machine_time, waiting_for_a_turn_is_not_the_peer_s_fault) {
+    d.bounds.turn_requests = 1;
+    d.between_turns = [&] { EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 7'000); };
+    d.receive(get("/later/hello") + get("/hello"));
+    pass(8'000);
+    d.finish();
+    EXPECT_EQ(d.laters, 1U);
+    EXPECT_EQ(d.wire, hello + hello);
 }
 
 TEST_F(machine_time, zero_is_never) {

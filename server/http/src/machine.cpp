@@ -198,7 +198,6 @@ step machine::next_head(turn& t) noexcept {
     if (parsed == parse_status::error) return fail(t, parser_.error());
     t.at += head.size;
     keep_alive_ = head.keep_alive;
-    lingers_ = false;
     if (peer_finished_) exchange_->peer_finished.store(true, std::memory_order_relaxed);
     phase_ = phase::deciding;
     return {action::route};

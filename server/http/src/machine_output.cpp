@@ -60,37 +60,29 @@ bool machine::must_close(const turn& t) const noexcept {
 
 step machine::answer(turn& t) noexcept {
     const http::response& r = exchange_->response;
-    const auto plan_it = [&] {
-        return plan_answer(
-            r,
-            {.head_request = head_request_, .version_minor = exchange_->head.version_minor, .keep_alive = keep_alive_});
-    };
+    const bool large = r.body_view().size() > std::min(copied_body, t.output.size() / 4);
+    // Before the head says whether the connection goes on.
+    if (large) keep_rest_or_close(t);
     if (must_close(t)) keep_alive_ = false;
-    answer_plan plan = plan_it();
+    const answer_plan plan = plan_answer(
+        r, {.head_request = head_request_, .version_minor = exchange_->head.version_minor, .keep_alive = keep_alive_});
     // Bodies in pieces have no way out yet, and a head that promises one would swallow the next answer.
     if (plan.body_follows && r.kind() == body_kind::stream) return fail(t, 500);
     const std::string_view body = plan.body_follows ? r.body_view() : "";
-    const bool copied = body.size() <= std::min(copied_body, t.output.size() / 4);
-    if (t.output.size() - t.output_size < head_bound(r) + (copied ? body.size() : 0)) [[unlikely]] {
+    const std::size_t copied = large ? 0 : body.size();
+    if (t.output.size() - t.output_size < head_bound(r) + copied) [[unlikely]] {
         if (t.output_size == 0) return fail(t, 500);
         keep_rest_or_close(t);
         phase_ = phase::answering;
         return {action::flush};
     }
-    if (!copied) {
-        keep_rest_or_close(t);
-        plan = plan_it();
-    }
     keep_alive_ = !plan.close;
-    char* out = write_head(t.output.data() + t.output_size, r, plan, t.templates);
-    if (copied) {
-        std::memcpy(out, body.data(), body.size());
-        out += body.size();
-    }
-    t.output_size = static_cast<std::size_t>(out - t.output.data());
+    char* const out = write_head(t.output.data() + t.output_size, r, plan, t.templates);
+    std::memcpy(out, body.data(), copied);
+    t.output_size = static_cast<std::size_t>(out - t.output.data()) + copied;
     ++requests_;
     ++t.requests;
-    if (copied) return finish(t);
+    if (copied == body.size()) return finish(t);
     external_ = body;
     sent_ms_ = t.now_ms;
     phase_ = phase::sending;
