@@ -1,13 +1,20 @@
 #include "command_line.hpp"
 
+#include "help.hpp"
+#include "quantity.hpp"
+
 #include <fastserve/http/limits.hpp>
 
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <cstdint>
-#include <iostream>
-#include <map>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #ifndef FASTSERVE_VERSION
 #define FASTSERVE_VERSION "0"
@@ -17,25 +24,133 @@ namespace fastserve::cli {
 
 namespace {
 
-constexpr int usage_error = 2;
+using unit = http::limit_unit;
 
-const char* unit_of(http::limit_unit u) {
-    switch (u) {
-    case http::limit_unit::bytes:
-        return "BYTES";
-    case http::limit_unit::bytes_per_second:
-        return "BYTES/S";
-    case http::limit_unit::milliseconds:
-        return "MS";
-    case http::limit_unit::count:
-        return "N";
-    }
-    return "N";
+constexpr int usage_error = 2;
+constexpr unsigned most_workers = 1024;
+constexpr std::uint64_t most_time = 86'400'000; // a day
+
+// "--name TEXT: why", which is what is said on stderr.
+[[noreturn]] void refuse(const std::string& flag, const std::string& text, std::string_view why) {
+    throw CLI::ValidationError(flag + " '" + text + "'", std::string(why));
 }
 
-// "250ms", "30s", "5m", or a number of milliseconds.
-CLI::Validator duration() {
-    return CLI::AsNumberWithUnit(std::map<std::string, double>{{"ms", 1}, {"s", 1e3}, {"m", 6e4}});
+// An option that is given at most once in effect: the last one counts, so that what a script passes can be overridden.
+CLI::Option* add(CLI::App& app, const std::string& flag, std::string_view type, std::string shown_default,
+                 std::string help, std::function<void(const std::string&)> read) {
+    return app.add_option_function<std::string>(flag, std::move(read), std::move(help))
+        ->type_name(std::string(type))
+        ->default_str(std::move(shown_default))
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+CLI::Option* add_quantity(CLI::App& app, const std::string& flag, unit u, std::uint64_t now, std::uint64_t least,
+                          std::uint64_t most, std::string help, std::function<void(std::uint64_t)> set) {
+    return add(app, flag, placeholder(u), format_quantity(now, u), std::move(help),
+               [=, set = std::move(set)](const std::string& text) {
+                   const quantity_or_fault read = read_quantity(text, u, least, most);
+                   if (!read.fault.empty()) refuse(flag, text, read.fault);
+                   set(read.value);
+               });
+}
+
+template <class T>
+struct choice {
+    const char* name;
+    T value;
+};
+
+// One of several words; the first is the default.
+template <class T>
+void add_choice(CLI::App& app, const std::string& flag, T& to, std::span<const choice<T>> from,
+                const std::string& help) {
+    std::string names;
+    for (const choice<T>& c : from) names.append(names.empty() ? "" : ", ").append(c.name);
+    add(app, flag, "HOW", from.front().name, help + ": " + names, [=, &to](const std::string& text) {
+        for (const choice<T>& c : from) {
+            if (text != c.name) continue;
+            to = c.value;
+            return;
+        }
+        refuse(flag, text, "takes one of " + names);
+    });
+}
+
+constexpr choice<placement> placements[] = {{"incoming-cpu", placement::incoming_cpu},
+                                            {"bpf", placement::bpf},
+                                            {"least-loaded", placement::least_loaded},
+                                            {"round-robin", placement::round_robin}};
+constexpr choice<pin> pins[] = {{"auto", pin::automatic}, {"on", pin::on}, {"off", pin::off}};
+
+// An address that cannot be read is a mistake of whoever typed it, not of the machine: it ends with a usage error.
+void check_address(const std::string& flag, const std::string& text) {
+    if (const result<address> a = address::parse(text); !a) refuse(flag, text, a.error().message());
+}
+
+void add_listeners(CLI::App& app, settings& s) {
+    app.add_option_function<std::vector<std::string>>(
+           "--listen",
+           [&s](const std::vector<std::string>& all) {
+               for (const std::string& one : all) check_address("--listen", one);
+               s.listen = all;
+           },
+           "HOST:PORT, [V6]:PORT, :PORT for all interfaces, unix:PATH, unix:@NAME, or fd:N for a socket that was "
+           "handed down; may be given several times")
+        ->type_name("ADDRESS")
+        ->default_str(s.listen.front())
+        ->allow_extra_args(false);
+    add(app, "--admin", "ADDRESS", "", "a listener of its own for /livez, /readyz and /stats [none]",
+        [&s](const std::string& text) {
+            check_address("--admin", text);
+            s.admin = text;
+        });
+}
+
+void add_workers(CLI::App& app, settings& s) {
+    add(app, "--workers", "N", "auto", "event loops; auto: one for each CPU that may be used",
+        [&s](const std::string& text) {
+            s.server.workers = 0;
+            if (text == "auto") return;
+            const quantity_or_fault read = read_quantity(text, unit::count, 1, most_workers);
+            if (!read.fault.empty()) refuse("--workers", text, "takes auto, or a number from 1 to 1024");
+            s.server.workers = static_cast<unsigned>(read.value);
+        });
+    add_choice<placement>(app, "--placement", s.server.placement, placements, "which worker gets a connection");
+    add_choice<pin>(app, "--pin", s.server.pin, pins, "whether each worker stays on one CPU");
+    add_quantity(app, "--blocking-threads", unit::count, 0, 0, 65'536, "threads for blocking handlers; 0: 8 a CPU",
+                 [&s](std::uint64_t n) { s.server.blocking_threads = static_cast<unsigned>(n); });
+    add_quantity(app, "--blocking-queue", unit::count, s.server.blocking_queue, 0, 1 << 24,
+                 "requests that may wait for one of them; further ones are answered 503",
+                 [&s](std::uint64_t n) { s.server.blocking_queue = static_cast<unsigned>(n); });
+}
+
+void add_end(CLI::App& app, settings& s) {
+    const auto add_time = [&app](const char* flag, std::chrono::milliseconds& to, const char* help) {
+        add_quantity(app, flag, unit::milliseconds, static_cast<std::uint64_t>(to.count()), 0, most_time, help,
+                     [&to](std::uint64_t ms) { to = std::chrono::milliseconds(ms); });
+    };
+    add_time("--drain-delay", s.server.drain_delay,
+             "after SIGTERM, goes on accepting for so long while /readyz answers 503");
+    add_time("--grace", s.server.grace, "then, what is in flight has so long to finish before it is cut");
+}
+
+// One flag for each row of the table: a limit cannot be forgotten here.
+void add_limits(CLI::App& app, settings& s) {
+    for (const http::limit_row& row : http::limit_table) {
+        const bool timed = row.unit == unit::milliseconds || row.unit == unit::bytes_per_second;
+        add_quantity(app, "--" + std::string(row.name), row.unit, row.get(s.server.limits), row.least, row.most,
+                     std::string(row.help),
+                     [&s, &row](std::uint64_t value) {
+                         row.set(s.server.limits, value);
+                         if (row.number == &http::limits::connections) s.connections_given = true;
+                     })
+            ->group(timed ? "Deadlines" : "Limits");
+    }
+}
+
+outcome usage(const std::string& line) {
+    std::fprintf(stderr, "fastserve: error: %s\n", line.c_str());
+    return {.run = {}, .status = usage_error};
 }
 
 } // namespace
@@ -43,76 +158,17 @@ CLI::Validator duration() {
 outcome read_command_line(int argc, char** argv) {
     settings s;
     CLI::App app("fastserve: an HTTP/1.1 server with a fixed pool of event loops", "fastserve");
-    app.set_version_flag("--version", "fastserve " FASTSERVE_VERSION);
-    app.get_formatter()->column_width(44);
-
-    std::string workers = "auto";
-    app.add_option("--workers", workers, "event loops: a number, or auto for one a CPU that may be used")
-        ->default_str("auto")
-        ->type_name("N")
-        ->check([](const std::string& text) -> std::string {
-            if (text == "auto") return {};
-            if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
-                return "takes a number from 1 to 1024, or auto";
-            const int n = std::stoi(text);
-            return n >= 1 && n <= 1024 ? "" : "takes a number from 1 to 1024, or auto";
-        });
-    app.add_option("--listen", s.listen,
-                   "HOST:PORT, [V6]:PORT, unix:PATH, unix:@NAME or fd:N; may be given several times")
-        ->default_str("127.0.0.1:8080")
-        ->type_name("ADDRESS")
-        ->allow_extra_args(false);
-    app.add_option("--admin", s.admin, "a listener of its own for /livez, /readyz and counters as text")
-        ->type_name("ADDRESS");
-
-    const std::map<std::string, placement> placements{{"incoming-cpu", placement::incoming_cpu},
-                                                      {"bpf", placement::bpf},
-                                                      {"least-loaded", placement::least_loaded},
-                                                      {"round-robin", placement::round_robin}};
-    std::string placed = "incoming-cpu";
-    app.add_option("--placement", placed,
-                   "which worker gets a connection: incoming-cpu, bpf, least-loaded, round-robin")
-        ->capture_default_str()
-        ->type_name("HOW")
-        ->check(CLI::IsMember(placements));
-    const std::map<std::string, pin> pins{{"auto", pin::automatic}, {"on", pin::on}, {"off", pin::off}};
-    std::string pinned = "auto";
-    app.add_option("--pin", pinned, "one CPU a worker: auto, on, off")
-        ->capture_default_str()
-        ->type_name("HOW")
-        ->check(CLI::IsMember(pins));
-
-    std::uint64_t drain_delay = 0, grace = static_cast<std::uint64_t>(s.server.grace.count());
-    app.add_option("--drain-delay", drain_delay, "goes on accepting for so long after SIGTERM")
-        ->capture_default_str()
-        ->transform(duration())
-        ->type_name("MS");
-    app.add_option("--grace", grace, "then lets what is in flight finish for so long")
-        ->capture_default_str()
-        ->transform(duration())
-        ->type_name("MS");
-    app.add_option("--blocking-threads", s.server.blocking_threads, "threads for blocking handlers; 0: 8 a CPU")
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--blocking-queue", s.server.blocking_queue, "requests that may wait for one of them")
-        ->capture_default_str()
-        ->type_name("N");
-
-    // One flag for each row of the table: a limit cannot be forgotten here.
-    std::array<std::uint64_t, std::size(http::limit_table)> values{};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const http::limit_row& row = http::limit_table[i];
-        values[i] = row.get(s.server.limits);
-        CLI::Option* const flag = app.add_option("--" + std::string(row.name), values[i], std::string(row.help))
-                                      ->capture_default_str()
-                                      ->type_name(unit_of(row.unit))
-                                      ->group("Limits");
-        if (row.unit == http::limit_unit::milliseconds)
-            flag->transform(duration());
-        else if (row.unit == http::limit_unit::bytes)
-            flag->transform(CLI::AsSizeValue(false));
-        flag->check(CLI::Range(row.least, row.most));
-    }
+    app.formatter(std::make_shared<help_formatter>());
+    app.set_help_flag("--help", "prints this and exits");
+    app.set_version_flag("--version", "fastserve " FASTSERVE_VERSION, "prints the version and exits");
+    app.footer("SIZE: 65536, 64k, 1M, 2G. TIME: 500ms, 30s, 5m, 1h; a number alone is milliseconds.\n"
+               "SIGTERM and SIGINT drain and stop; a second one stops at once. Exit status: 0, 1 when it could not\n"
+               "start or had to cut requests, 2 for a mistake on the command line.");
+    app.allow_extras(); // to say of each what was probably meant
+    add_listeners(app, s);
+    add_workers(app, s);
+    add_end(app, s);
+    add_limits(app, s);
 
     try {
         app.parse(argc, argv);
@@ -120,18 +176,14 @@ outcome read_command_line(int argc, char** argv) {
         return {.run = {}, .status = app.exit(e)};
     } catch (const CLI::CallForVersion& e) {
         return {.run = {}, .status = app.exit(e)};
+    } catch (const CLI::ArgumentMismatch& e) {
+        const std::string_view said = e.what();
+        return usage(std::string(said.substr(0, said.find(':'))) + " needs a value; fastserve --help shows which");
     } catch (const CLI::ParseError& e) {
-        std::cerr << "fastserve: " << e.what() << "\nfastserve: see fastserve --help\n";
-        return {.run = {}, .status = usage_error};
+        return usage(e.what());
     }
-
-    s.connections_given = app.count("--max-connections") != 0;
-    s.server.workers = workers == "auto" ? 0 : static_cast<unsigned>(std::stoul(workers));
-    s.server.placement = placements.at(placed);
-    s.server.pin = pins.at(pinned);
-    s.server.drain_delay = std::chrono::milliseconds(drain_delay);
-    s.server.grace = std::chrono::milliseconds(grace);
-    for (std::size_t i = 0; i < values.size(); ++i) http::limit_table[i].set(s.server.limits, values[i]);
+    if (const std::vector<std::string> extras = app.remaining(); !extras.empty())
+        return usage(unknown_argument(app, extras.front()));
     return {.run = std::move(s), .status = 0};
 }
 

@@ -16,12 +16,13 @@ struct settings {
     bool connections_given = false; // --max-connections was
 };
 
-// Reads the flags. Either settings, or the status to exit with: 0 after --help and --version, 2 after a usage error,
-// which has been said on stderr.
+// Either settings, or the status to exit with: 0 after --help and --version, 2 after a usage error.
 struct outcome {
     std::optional<settings> run;
     int status = 0;
 };
+
+// Reads the flags. What is wrong with them has been said in one line on stderr.
 outcome read_command_line(int argc, char** argv);
 
 } // namespace fastserve::cli

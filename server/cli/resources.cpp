@@ -1,29 +1,52 @@
 #include "resources.hpp"
 
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace fastserve::cli {
 
-std::uint64_t raise_descriptor_limit(std::uint64_t connections, unsigned workers) {
-    // Beside the connections: two epoll sets, a wake-up and a timer for each worker; listeners, standard streams, and
-    // some for handlers.
-    const rlim_t others = 8ull * workers + 128;
-    const rlim_t needed = connections + others;
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return connections;
-    const rlim_t hard = limit.rlim_max;
-    limit.rlim_cur = needed;
-    if (hard < needed) limit.rlim_max = needed; // for the privileged
-    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return connections;
-    limit.rlim_cur = limit.rlim_max = hard;
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur > others ? limit.rlim_cur - others : 1;
+void prepare_standard_streams() noexcept {
+    // open() takes the lowest number that is free.
+    for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+        if (fd <= STDERR_FILENO) continue;
+        ::close(fd);
+        break;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
 }
 
-std::string too_few_descriptors(std::uint64_t asked, std::uint64_t allowed) {
-    return "--max-connections " + std::to_string(asked) +
-           " needs more open descriptors than the hard limit allows, which " + "is enough for " +
-           std::to_string(allowed) + "; raise it (ulimit -Hn, LimitNOFILE=) or ask for fewer";
+descriptor_limit raise_descriptor_limit(std::uint64_t connections, unsigned workers) noexcept {
+    // Beside the connections: three descriptors of Asio's and two of ours a worker; listeners, standard streams, the
+    // admin listener with its connections, and some for handlers and for peers that are told there is no room.
+    const unsigned loops = workers != 0 ? workers : std::max(1u, std::thread::hardware_concurrency());
+    const rlim_t others = 8ull * loops + 256;
+    const rlim_t needed = connections + others;
+    const auto enough_for = [&](rlim_t open) -> descriptor_limit {
+        return {.needed = needed,
+                .open = open,
+                .connections = open < needed ? (open > others ? open - others : 1) : connections};
+    };
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return enough_for(needed);
+    if (limit.rlim_cur >= needed) return enough_for(limit.rlim_cur);
+    if (limit.rlim_max < needed) {
+        const rlimit more{.rlim_cur = needed, .rlim_max = needed}; // for the privileged
+        if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return enough_for(needed);
+    }
+    const rlimit raised{.rlim_cur = std::min(needed, limit.rlim_max), .rlim_max = limit.rlim_max};
+    return enough_for(::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur);
+}
+
+std::string too_few_descriptors(std::uint64_t asked, const descriptor_limit& l) {
+    return "--max-connections " + std::to_string(asked) + " needs " + std::to_string(l.needed) +
+           " open descriptors, and the limit is " + std::to_string(l.open) +
+           "; raise it (ulimit -n, or LimitNOFILE= in a systemd unit) or ask for at most " +
+           std::to_string(l.connections);
 }
 
 } // namespace fastserve::cli

@@ -6,11 +6,21 @@
 
 namespace fastserve::cli {
 
-// Raises the limit of open descriptors to what `connections` need, and returns how many connections it then allows: all
-// of them, unless the hard limit is in the way.
-std::uint64_t raise_descriptor_limit(std::uint64_t connections, unsigned workers);
+// Sees to it that descriptors 0 to 2 are open (on /dev/null if they were not), so that no socket gets such a number and
+// log lines go to a peer; and that a closed pipe behind stderr is no reason to end.
+void prepare_standard_streams() noexcept;
 
-// The line that says that only `allowed` of the connections asked for can be had, and what to do.
-std::string too_few_descriptors(std::uint64_t asked, std::uint64_t allowed);
+struct descriptor_limit {
+    std::uint64_t needed = 0;      // by the connections asked for, and all else
+    std::uint64_t open = 0;        // what there is now
+    std::uint64_t connections = 0; // how many connections that is enough for: no more than were asked for
+};
+
+// Raises the limit of open descriptors to what `connections` on `workers` workers (0: one a CPU) need, as far as the
+// hard limit lets it.
+descriptor_limit raise_descriptor_limit(std::uint64_t connections, unsigned workers) noexcept;
+
+// The line that says that the connections asked for cannot be had, and what to do.
+std::string too_few_descriptors(std::uint64_t asked, const descriptor_limit&);
 
 } // namespace fastserve::cli
