@@ -29,8 +29,11 @@ class Documents(unittest.TestCase):
         self.assertEqual(blocks, [text_of("docs/examples/hello.cpp")])
 
     def test_links_lead_somewhere(self):
-        links = [(page, link) for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
-                 for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))]
+        pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+        links = []
+        for page in pages:
+            prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+            links += [(page, link) for link in re.findall(r"\]\(([^)#]+)[^)]*\)", prose)]
         self.assertGreater(len(links), 3)
         for page, link in links:
             if not link.startswith("https://"):

@@ -138,7 +138,8 @@ class Usage(ProgramTest):
     def test_no_permission(self):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o500)
-            self.assert_refused(1, "--listen", f"unix:{folder}/x.sock", says=(f"unix:{folder}/x.sock", "permission denied"),
+            where = f"unix:{folder}/x.sock"
+            self.assert_refused(1, "--listen", where, says=(where, "permission denied"),
                                 before=lambda: drop_capabilities(CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH))
             os.chmod(folder, 0o700)
 
