@@ -48,18 +48,18 @@ public:
     static constexpr std::chrono::milliseconds patience{10'000};
 
     // Connects to 127.0.0.1.
-    explicit client(std::uint16_t port) {
-        fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    explicit client(std::uint16_t port, int receive_buffer = 0) {
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
-        const int one = 1;
-        ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        connect(reinterpret_cast<sockaddr*>(&to), sizeof to, receive_buffer);
     }
+    // Connects to any stream socket.
+    client(const sockaddr* to, socklen_t size) { connect(to, size, 0); }
     client(client&& other) noexcept
-        : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_), got_(std::move(other.got_)) {}
+        : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_), ended_(other.ended_), reset_(other.reset_),
+          got_(std::move(other.got_)) {}
     client(const client&) = delete;
     client& operator=(const client&) = delete;
     ~client() { close(); }
@@ -139,12 +139,28 @@ public:
         return read();
     }
 
+    // Receives without waiting; how many bytes have been received and not been read as an answer.
+    std::size_t poll() {
+        more(std::chrono::steady_clock::now());
+        return got_.size();
+    }
+
 private:
+    void connect(const sockaddr* to, socklen_t size, int receive_buffer) {
+        fd_ = ::socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (receive_buffer != 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+        const timeval longest{std::chrono::duration_cast<std::chrono::seconds>(patience).count(), 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+        connected_ = ::connect(fd_, to, size) == 0;
+        const int one = 1;
+        if (to->sa_family != AF_UNIX) ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    }
+
     bool more(std::chrono::steady_clock::time_point until) {
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
         pollfd p{fd_, POLLIN, 0};
-        if (left <= 0 || ::poll(&p, 1, static_cast<int>(left)) <= 0) return false;
+        if (::poll(&p, 1, static_cast<int>(std::max<long>(left, 0))) <= 0) return false;
         char part[65536];
         const ssize_t n = ::recv(fd_, part, sizeof part, 0);
         if (n > 0) {

@@ -23,18 +23,31 @@ unique_fd reserve_descriptor() noexcept {
 
 } // namespace
 
-bool gate::enter(std::uint64_t peer_key) {
-    const std::uint64_t before = open_.fetch_add(1, std::memory_order_relaxed);
-    bool admitted = before < limits_.connections;
-    if (limits_.connections_per_peer != 0) {
-        const std::lock_guard lock(mutex_);
-        admitted &= by_peer_[peer_key]++ < limits_.connections_per_peer;
-    }
-    return admitted;
+bool gate::enter(std::uint64_t peer_key) noexcept {
+    open_.fetch_add(1, std::memory_order_relaxed);
+    if (admitted_.fetch_add(1, std::memory_order_relaxed) < limits_.connections &&
+        (limits_.connections_per_peer == 0 || enter_by_peer(peer_key)))
+        return true;
+    admitted_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
 }
 
-void gate::leave(std::uint64_t peer_key) noexcept {
+bool gate::enter_by_peer(std::uint64_t peer_key) noexcept {
+    try {
+        const std::lock_guard lock(mutex_);
+        std::uint32_t& open = by_peer_[peer_key];
+        if (open >= limits_.connections_per_peer) return false;
+        ++open;
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false; // what cannot be counted is not let in
+    }
+}
+
+void gate::leave(std::uint64_t peer_key, bool admitted) noexcept {
     open_.fetch_sub(1, std::memory_order_relaxed);
+    if (!admitted) return;
+    admitted_.fetch_sub(1, std::memory_order_relaxed);
     if (limits_.connections_per_peer == 0) return;
     const std::lock_guard lock(mutex_);
     const auto found = by_peer_.find(peer_key);
@@ -48,19 +61,26 @@ acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<
       reserve_(reserve_descriptor()) {}
 
 acceptor::~acceptor() {
+    *alive_ = false;
     if (readable_.is_open()) readable_.release();
 }
 
-void acceptor::start() {
+std::error_code acceptor::open() {
     boost::system::error_code failed;
     readable_.assign(listener_.fd(), failed);
+    return failed;
+}
+
+// Nothing else is touched by the thread that calls it, because the first connection may be there.
+void acceptor::start() {
     wait();
 }
 
 void acceptor::wait() {
-    readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& e) {
-        if (!e && open_) on_readable();
-    });
+    readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this, alive = alive_](const boost::system::error_code& e) {
+                             if (*alive && !e && open_) on_readable();
+                         });
 }
 
 void acceptor::on_readable() {
@@ -69,15 +89,16 @@ void acceptor::on_readable() {
         wait();
         return;
     case outcome::more:
-        boost::asio::post(context_, [this] {
-            if (open_) on_readable();
+        boost::asio::post(context_, [this, alive = alive_] {
+            if (*alive && open_) on_readable();
         });
         return;
+    case outcome::refused:
     case outcome::starved:
         starved_.fetch_add(1, std::memory_order_relaxed);
         timer_.expires_after(backoff);
-        timer_.async_wait([this](const boost::system::error_code& e) {
-            if (!e && open_) on_readable();
+        timer_.async_wait([this, alive = alive_](const boost::system::error_code& e) {
+            if (*alive && !e && open_) on_readable();
         });
         return;
     }
@@ -93,12 +114,14 @@ void acceptor::look_for_stalls() noexcept {
 acceptor::outcome acceptor::accept_batch() noexcept {
     if (!local_) look_for_stalls();
 
+    bool any = false;
     for (unsigned i = 0; i < accepts_a_turn; ++i) {
         sockaddr_storage peer;
         socklen_t size = sizeof peer;
         const sys::io_result r = sys::accept(listener_.fd(), reinterpret_cast<sockaddr*>(&peer), &size);
         if (r.ok()) {
-            if (!place(r.descriptor(), peer, size)) return outcome::starved;
+            if (!place(r.descriptor(), peer, size)) return outcome::refused;
+            any = true;
             continue;
         }
         switch (r.error) {
@@ -106,20 +129,19 @@ acceptor::outcome acceptor::accept_batch() noexcept {
             return outcome::drained;
         case EMFILE:
         case ENFILE:
-            refuse_one();
-            return outcome::starved;
+            return refuse_one() ? outcome::refused : outcome::starved;
         case ENOMEM:
         case ENOBUFS:
-            return outcome::starved;
         case EBADF:
-        case EINVAL:
+        case EINVAL: // another process shut the listener down: it is "readable" for ever
         case ENOTSOCK:
-            return outcome::drained; // the listener was closed
+            return outcome::starved;
         default:
             continue; // of this connection alone (accept(2)): the next may be well
         }
     }
-    return outcome::more;
+    // Nothing but errors is no reason to ask again at once: some are the listener's and not the connection's.
+    return any ? outcome::more : outcome::starved;
 }
 
 // False: there is no slot, not even to say so.
@@ -147,27 +169,31 @@ bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexc
     if (!workers_[static_cast<std::size_t>(chosen)]->post(*c)) {
         board_.left(chosen);
         c->stream.close();
-        gate_.leave(c->peer.key());
+        gate_.leave(c->peer.key(), !c->refused);
         slots_.put(c);
     }
     return true;
 }
 
 // The process has no descriptor left: with the one in reserve, one peer that waits in the queue is told to come later
-// instead of being left to its timeout.
-void acceptor::refuse_one() noexcept {
-    if (!reserve_) return;
+// instead of being left to its timeout. False: nobody was.
+bool acceptor::refuse_one() noexcept {
+    if (!reserve_) reserve_ = reserve_descriptor(); // another thread was quicker the last time
+    if (!reserve_) return false;
     reserve_.reset();
     const sys::io_result r = sys::accept(listener_.fd());
     if (r.ok()) {
         sys::send(r.descriptor(), no_descriptor.data(), no_descriptor.size());
         sys::shutdown(r.descriptor(), SHUT_WR);
+        // Unread bytes would turn the close into a reset. As many as a request has, not as many as a peer cares to
+        // send.
         char dropped[4096];
-        while (sys::recv(r.descriptor(), dropped, sizeof dropped).n > 0) {
+        for (unsigned i = 0; i < 16 && sys::recv(r.descriptor(), dropped, sizeof dropped).n > 0; ++i) {
         }
         sys::close(r.descriptor());
     }
     reserve_ = reserve_descriptor();
+    return r.ok();
 }
 
 void acceptor::finish() noexcept {
@@ -175,7 +201,10 @@ void acceptor::finish() noexcept {
     timer_.cancel();
     if (readable_.is_open()) readable_.release();
     listener_.stop_queueing();
-    while (accept_batch() == outcome::more) {
+    for (unsigned taken = 0; taken < most_queued;) {
+        const outcome o = accept_batch();
+        if (o == outcome::drained || o == outcome::starved) break;
+        taken += o == outcome::more ? accepts_a_turn : 1;
     }
     listener_.close();
     slots_.flush();

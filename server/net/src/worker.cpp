@@ -43,6 +43,8 @@ worker::worker(const worker_environment& env, unsigned index, boost::asio::io_co
 
 worker::~worker() {
     shut_down();
+    *alive_ = false;
+    if (events_.is_open()) events_.release(); // the descriptor is ours
 }
 
 std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
@@ -64,13 +66,13 @@ std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
     turn_.output = {output_.data(), output_.capacity()};
     templates_.server_name(env_.server_name);
     look_at_clock();
-    return {};
+    boost::system::error_code failed;
+    events_.assign(events_fd_.get(), failed);
+    return failed;
 }
 
 void worker::start() {
     open_ = true;
-    boost::system::error_code ignored;
-    events_.assign(events_fd_.get(), ignored);
     continue_soon();
 }
 
@@ -79,16 +81,19 @@ void worker::start() {
 
 void worker::wait_for_events() {
     waiting_ = true;
-    events_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& e) {
-        waiting_ = false;
-        if (!e) on_events();
-    });
+    events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       [this, alive = alive_](const boost::system::error_code& e) {
+                           if (!*alive) return;
+                           waiting_ = false;
+                           if (!e && open_) on_events();
+                       });
 }
 
 void worker::continue_soon() {
     if (posted_) return;
     posted_ = true;
-    boost::asio::post(context_, [this] {
+    boost::asio::post(context_, [this, alive = alive_] {
+        if (!*alive) return;
         posted_ = false;
         if (open_) on_events();
     });
@@ -103,25 +108,34 @@ void worker::look_at_clock() noexcept {
     templates_.refresh(static_cast<std::int64_t>(coarse_ms(CLOCK_REALTIME_COARSE) / 1000));
 }
 
-void worker::on_events() noexcept {
-    in_batch_ = true;
-    look_at_clock();
-    counters_.busy_since_ms.store(turn_.now_ms, std::memory_order_relaxed);
-    add(counters_.batches, 1);
+worker::batch::batch(worker& w) noexcept : outermost_(w.in_batch_ ? nullptr : &w) {
+    if (!outermost_) return;
+    w.in_batch_ = true;
+    w.look_at_clock();
+    w.counters_.busy_since_ms.store(w.turn_.now_ms, std::memory_order_relaxed);
+}
 
-    std::array<epoll_event, events_a_batch> events;
-    const sys::io_result got = sys::epoll_wait(events_fd_.get(), events, 0);
-    const std::size_t count = got.ok() ? static_cast<std::size_t>(got.n) : 0;
-    for (std::size_t i = 0; i < count; ++i) on_event(events[i].data.u64, events[i].events);
-    deliver_mail();
-    run_ready();
-    end_batch();
+worker::batch::~batch() {
+    if (outermost_) outermost_->end_batch();
+}
+
+void worker::on_events() noexcept {
+    std::size_t count = 0;
+    {
+        const batch now(*this);
+        add(counters_.batches, 1);
+        std::array<epoll_event, events_a_batch> events;
+        const sys::io_result got = sys::epoll_wait(events_fd_.get(), events, 0);
+        count = got.ok() ? static_cast<std::size_t>(got.n) : 0;
+        for (std::size_t i = 0; i < count; ++i) on_event(events[i].data.u64, events[i].events);
+        deliver_mail();
+        run_ready();
+    }
     if (!open_) return;
     if (ready_ || count == events_a_batch || !mailbox_->try_sleep()) {
         continue_soon();
         return;
     }
-    counters_.busy_since_ms.store(0, std::memory_order_relaxed);
     if (!waiting_) wait_for_events();
 }
 
@@ -130,25 +144,23 @@ void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
     if (handle.is_null()) return; // the wake-up: its mail is delivered after the events
     connection* const c = env_.connections.find(handle);
     if (!c || c->closing) return;
-    if (events & EPOLLRDHUP) c->finishing = true;
+    const bool finishes = (events & EPOLLRDHUP) && !c->finishing;
+    if (finishes) c->finishing = true;
     if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) c->readable = true;
     if (c->machine.suspended()) [[unlikely]] {
-        on_event_while_suspended(*c, events);
+        on_event_while_suspended(*c, events, finishes);
         return;
     }
     drive(*c);
 }
 
 // Nothing is read while a handler has the word, but its peer's leaving is noticed.
-void worker::on_event_while_suspended(connection& c, std::uint32_t events) noexcept {
+void worker::on_event_while_suspended(connection& c, std::uint32_t events, bool finishes) noexcept {
     if (events & (EPOLLHUP | EPOLLERR)) {
         close(c);
         return;
     }
-    if ((events & EPOLLRDHUP) && !c.machine.current()->peer_finished) {
-        c.machine.current()->peer_finished = true;
-        env_.handlers.peer_finished(*this, as_net(*c.machine.current()));
-    }
+    if (finishes) tell_peer_finished(c);
     if ((events & EPOLLOUT) && c.machine.has_unsent()) drive(c);
 }
 
@@ -183,6 +195,11 @@ void worker::end_batch() noexcept {
         slots_.put(c);
     }
     in_batch_ = false;
+    counters_.busy_since_ms.store(0, std::memory_order_relaxed);
+    if (ending_)
+        tear_down();
+    else if (ready_ && open_)
+        continue_soon();
 }
 
 bool worker::post(letter& l) noexcept {
@@ -204,12 +221,8 @@ void worker::enlist(connection& c) noexcept {
 }
 
 void worker::adopt(connection& c) noexcept {
-    const bool alone = !std::exchange(in_batch_, true);
-    if (alone) look_at_clock();
+    const batch now(*this);
     begin(c);
-    if (!alone) return;
-    end_batch();
-    if (ready_) continue_soon();
 }
 
 void worker::begin(connection& c) noexcept {
@@ -237,14 +250,16 @@ void worker::take_over(connection& c) noexcept {
     drive(c);
 }
 
+// True: it has moved.
 bool worker::consider_moving(connection& c) noexcept {
+    if (c.readable || c.is_ready || turn_.draining || !c.machine.idle()) return false;
     c.requests_seen = static_cast<std::uint32_t>(c.machine.requests());
     const int self = static_cast<int>(index_);
     const int to = env_.placement->rehome(self, c.stream.incoming_cpu(), c.flow,
                                           static_cast<std::uint32_t>(turn_.now_ms / placement_tick_ms));
     if (to == self) return false;
     if (c.registered && sys::epoll_remove(events_fd_.get(), c.stream.descriptor()) != 0) return false;
-    c.registered = false;
+    c.registered = c.awaits_writable = false;
     wheel_.cancel(c);
     delist(c);
     add(counters_.moved_out, 1);
@@ -256,8 +271,9 @@ bool worker::consider_moving(connection& c) noexcept {
         // The other worker has shut down meanwhile: so will this one.
         c.closing = true;
         c.stream.close();
-        c.door->leave(c.peer.key());
+        c.door->leave(c.peer.key(), !c.refused);
         env_.board.left(to);
+        add(counters_.closed, 1);
         retire(c);
     }
     return true;
@@ -280,7 +296,7 @@ void worker::close(connection& c) noexcept {
     }
     if (c.registered) sys::epoll_remove(events_fd_.get(), c.stream.descriptor());
     c.stream.close();
-    c.door->leave(c.peer.key());
+    c.door->leave(c.peer.key(), !c.refused);
     env_.board.left(static_cast<int>(index_));
     wheel_.cancel(c);
     delist(c);
@@ -304,106 +320,6 @@ void worker::make_ready(connection& c) noexcept {
     c.is_ready = true;
     c.next_ready = ready_;
     ready_ = &c;
-}
-
-// ---- time
-// --------------------------------------------------------------------------------------------------------------
-
-void worker::set_timer() noexcept {
-    if (timer_set_ || !open_) return;
-    timer_set_ = true;
-    timer_.expires_after(std::chrono::milliseconds(tick_ms));
-    timer_.async_wait([this](const boost::system::error_code& e) {
-        timer_set_ = false;
-        if (!e && open_) on_timer();
-    });
-}
-
-void worker::on_timer() noexcept {
-    in_batch_ = true;
-    look_at_clock();
-    wheel_.advance(tick_of(turn_.now_ms), [this](timer_node& node) { on_deadline(static_cast<connection&>(node)); });
-    end_batch();
-    if (ready_) continue_soon();
-    give_back_memory();
-    if (connections_ || used_since_idle_) set_timer();
-}
-
-void worker::on_deadline(connection& c) noexcept {
-    const std::uint64_t deadline = c.machine.deadline_ms(env_.limits);
-    if (deadline == 0 || deadline > turn_.now_ms) {
-        settle(c);
-        return;
-    }
-    if (c.machine.idle()) {
-        // A request that has just arrived is still answered.
-        c.readable = true;
-        drive(c);
-        if (c.closing || !c.machine.idle() || c.machine.deadline_ms(env_.limits) > turn_.now_ms) return;
-    }
-    add(counters_.timed_out, 1);
-    begin_turn();
-    if (c.machine.suspended()) orphan(as_net(*c.machine.detach()));
-    c.readable = true;
-    interpret(c, c.machine.on_deadline(turn_));
-    end_turn();
-}
-
-// Once most connections have gone, what they occupied goes back to the system.
-void worker::give_back_memory() noexcept {
-    peak_connections_ = std::max(peak_connections_, read(counters_.connections));
-    const std::uint64_t requests = read(counters_.requests);
-    const bool quiet = requests == requests_at_tick_;
-    requests_at_tick_ = requests;
-    const bool shrunk = read(counters_.connections) < peak_connections_ / 2;
-    if (!shrunk && !(quiet && used_since_idle_)) {
-        quiet_ticks_ = 0;
-        return;
-    }
-    if (++quiet_ticks_ < 4) return;
-    quiet_ticks_ = 0;
-    used_since_idle_ = false;
-    peak_connections_ = read(counters_.connections);
-    env_.handlers.idle(*this);
-    slots_.flush();
-    buffers_.flush();
-    env_.connections.trim();
-    env_.buffers.trim();
-}
-
-// ---- ends
-// --------------------------------------------------------------------------------------------------------------
-
-void worker::close_idle(bool all) noexcept {
-    in_batch_ = true;
-    look_at_clock();
-    for (connection* at = connections_; at;) {
-        connection& c = *at;
-        at = c.next; // whatever happens to c, its neighbour stays: turns close nobody else
-        const bool served = c.machine.requests() != 0 || turn_.now_ms - c.machine.started_ms() > first_request_ms;
-        if (all) {
-            close(c);
-        } else if (c.machine.idle() && served) {
-            c.readable = true; // a request that has just arrived is still answered
-            drive(c);
-            if (!c.closing && c.machine.idle()) close(c);
-        }
-    }
-    end_batch();
-}
-
-void worker::shut_down() noexcept {
-    if (!open_) return;
-    open_ = false;
-    for (net::mail* m = mailbox_->close(); m;) {
-        auto& l = static_cast<letter&>(*m);
-        m = m->next;
-        l.deliver(*this, l);
-    }
-    close_idle(true);
-    timer_.cancel();
-    if (turn_.spare) env_.handlers.release(*this, as_net(*std::exchange(turn_.spare, nullptr)));
-    events_.release(); // the descriptor is ours
 }
 
 } // namespace fastserve::net

@@ -18,6 +18,10 @@ constexpr std::uint32_t refusal_slots = 1024;
 // Bodies are bounded by their limits; this bounds what those can be set to.
 constexpr std::size_t largest_buffer = (std::size_t{4} << 30) - 1;
 constexpr std::chrono::milliseconds drain_look{5};
+// How long handlers that were cut have to notice.
+constexpr std::chrono::milliseconds cancelled_time{200};
+// What a pool's index can name.
+constexpr std::uint32_t most_slots = (1u << 24) - 1;
 
 // A call on a worker's thread.
 struct errand : letter {
@@ -42,8 +46,10 @@ worker_pool::worker_pool(service& handlers, worker_pool_options options, boost::
 worker_pool::~worker_pool() {
     abort_drain();
     stop();
-    // Coroutines that never finished are destroyed with their loop, while the pools they refer to are still there.
+    // Coroutines that never finished are destroyed with their loop, while the pools they refer to are still there; what
+    // waits on a loop must go before it.
     acceptors_.clear();
+    workers_.clear();
     loops_.clear();
 }
 
@@ -59,8 +65,10 @@ std::error_code worker_pool::open() {
     pinned_ = should_pin(options_.pin, options_.workers, cpus_.size(), quota);
 
     const unsigned caches = options_.workers * 2 + 16;
-    const auto wanted = static_cast<std::uint32_t>(options_.limits.connections) + refusal_slots;
-    if (const auto e = connections_.open({.capacity = connection_pool::capacity_for(wanted, caches)})) return e;
+    const auto wanted =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.limits.connections, most_slots)) + refusal_slots;
+    const std::uint32_t slots = std::min(connection_pool::capacity_for(wanted, caches), most_slots);
+    if (const auto e = connections_.open({.capacity = slots})) return e;
     pool::buffer_pool::options memory;
     memory.budget_bytes = options_.buffer_budget_bytes;
     memory.max_buffer_bytes = largest_buffer;
@@ -86,6 +94,7 @@ std::error_code worker_pool::open() {
 }
 
 result<address> worker_pool::listen(const address& at) {
+    if (draining() || stopped_) return std::make_error_code(std::errc::operation_canceled);
     const bool grouped = options_.placement == placement::bpf && at.is_ip() && workers_.size() > 1 && !users_loop_;
     if (grouped) {
         std::vector<int> cpus;
@@ -94,28 +103,34 @@ result<address> worker_pool::listen(const address& at) {
         if (!group) return group.error();
         const address local = group->front().local();
         for (unsigned i = 0; i < workers_.size(); ++i)
-            add_acceptor(std::move((*group)[i]), workers_[i]->context(), workers_[i].get());
+            if (const auto e = add_acceptor(std::move((*group)[i]), workers_[i]->context(), workers_[i].get()))
+                return e;
         return local;
     }
     result<listener> opened = listener::open(at);
     if (!opened) return opened.error();
     const address local = opened->local();
-    if (users_loop_)
-        add_acceptor(std::move(*opened), *users_loop_, workers_.front().get());
-    else
-        add_acceptor(std::move(*opened), accept_loop_, nullptr);
+    const auto e = users_loop_ ? add_acceptor(std::move(*opened), *users_loop_, workers_.front().get())
+                               : add_acceptor(std::move(*opened), accept_loop_, nullptr);
+    if (e) return e;
     return local;
 }
 
-void worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, worker* local) {
-    acceptors_.push_back(
-        std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local));
-    if (started_) boost::asio::post(loop, [a = acceptors_.back().get()] { a->start(); });
+std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, worker* local) {
+    auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local);
+    if (const auto e = made->open()) return e;
+    acceptor& a = *made;
+    {
+        const std::lock_guard lock(acceptors_mutex_);
+        acceptors_.push_back(std::move(made));
+    }
+    if (started_) a.start();
+    return {};
 }
 
 std::error_code worker_pool::start() {
     started_ = true;
-    for (const auto& a : acceptors_) boost::asio::post(a->loop(), [p = a.get()] { p->start(); });
+    for (const auto& a : acceptors_) a->start();
     if (users_loop_) {
         workers_.front()->start();
         return {};
@@ -126,7 +141,11 @@ std::error_code worker_pool::start() {
         for (unsigned i = 0; i < workers_.size(); ++i) threads_.emplace_back([this, i] { run_worker(i); });
         threads_.emplace_back([this] { accept_loop_.run(); });
     } catch (const std::system_error& e) {
-        stop();
+        // Nothing was served yet that a drain could wait for, and not every loop has a thread to drain it.
+        stopped_ = true;
+        end_workers();
+        const std::lock_guard lock(acceptors_mutex_);
+        acceptors_.clear();
         return e.code();
     }
     return {};
@@ -164,14 +183,23 @@ void worker_pool::abort_drain() noexcept {
 bool worker_pool::wait(std::chrono::steady_clock::time_point until, const std::function<bool()>& done) {
     while (!done()) {
         if (aborted_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= until) return false;
-        if (users_loop_) {
-            if (users_loop_->stopped()) users_loop_->restart();
-            users_loop_->run_for(drain_look);
-        } else {
-            std::this_thread::sleep_for(drain_look);
-        }
+        pause();
     }
     return true;
+}
+
+// Between two looks.
+void worker_pool::pause() {
+    if (!users_loop_) {
+        std::this_thread::sleep_for(drain_look);
+        return;
+    }
+    const bool stopped = users_loop_->stopped();
+    if (stopped) users_loop_->restart();
+    if (users_loop_->run_for(drain_look) == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // no work left
+    // Who called stop() on it, perhaps around us, wants it stopped.
+    if (stopped) users_loop_->stop();
 }
 
 void worker_pool::finish_accepting() noexcept {
@@ -207,32 +235,51 @@ drain_report worker_pool::stop() {
 
     const auto deadline = clock::now() + options_.grace;
     wait(deadline, [this] {
-        on_every_worker([](worker& w) { w.close_idle(false); });
+        on_every_worker([](worker& w) { w.close_idle(); });
         return gate_.open() == 0 && suspended() == 0;
     });
-    report.connections_cut = gate_.open();
     report.handlers_cut = suspended();
-
-    on_every_worker([](worker& w) { w.shut_down(); });
-    if (users_loop_) {
-        wait(clock::now() + std::chrono::seconds(1), [this] { return gate_.open() == 0; });
-        workers_.front()->shut_down();
-    } else {
-        accept_work_.reset();
-        accept_loop_.stop();
-        for (auto& t : threads_) t.join();
-    }
-    threads_.clear();
+    end_workers();
+    report.connections_cut = cut();
     return report;
 }
 
+// Handlers that are cut are told so, and have a moment to end; what then still waits on our own loops is left to be
+// destroyed with them.
+void worker_pool::end_workers() {
+    if (users_loop_)
+        workers_.front()->shut_down();
+    else
+        on_every_worker([](worker& w) { w.shut_down(); });
+    const auto until = std::chrono::steady_clock::now() + cancelled_time;
+    const auto ended = [this] {
+        return suspended() == 0 && std::all_of(workers_.begin(), workers_.end(), [](auto& w) { return w->ended(); });
+    };
+    while (!ended() && std::chrono::steady_clock::now() < until) pause();
+    accept_work_.reset();
+    accept_loop_.stop();
+    for (const auto& loop : loops_) loop->stop();
+    for (auto& t : threads_) t.join();
+    threads_.clear();
+    for (const auto& w : workers_) w->shut_down(); // the one whose thread did not come to it
+}
+
+// Of workers that have ended.
+std::uint64_t worker_pool::cut() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& w : workers_) sum += read(w->counters().cut);
+    return sum;
+}
+
 std::uint64_t worker_pool::starved() const noexcept {
+    const std::lock_guard lock(acceptors_mutex_);
     std::uint64_t sum = 0;
     for (const auto& a : acceptors_) sum += a->starved();
     return sum;
 }
 
 std::vector<address> worker_pool::addresses() const {
+    const std::lock_guard lock(acceptors_mutex_);
     std::vector<address> out;
     for (const auto& a : acceptors_)
         if (std::find(out.begin(), out.end(), a->local_address()) == out.end()) out.push_back(a->local_address());

@@ -12,6 +12,8 @@ namespace {
 
 // How often one connection may receive before others have their turn.
 constexpr unsigned receives_a_turn = 16;
+// And how often it may send what did not go at once: a fast reader of a large body takes all that it is given.
+constexpr unsigned sends_a_turn = 16;
 // A connection's placement is looked at again after this many requests (design 3.2).
 constexpr std::uint32_t requests_a_look = 64;
 
@@ -39,29 +41,34 @@ void worker::end_turn() noexcept {
         env_.handlers.release(*this, as_net(*std::exchange(turn_.returned, nullptr)));
 }
 
-void worker::drive(connection& c) noexcept {
+bool worker::drive(connection& c) noexcept {
     begin_turn();
-    http::machine& m = c.machine;
-    if (m.has_unsent()) {
-        if (flush(c) && !m.has_unsent()) interpret(c, m.resume(turn_));
-        settle(c);
-    } else {
-        interpret(c, m.resume(turn_));
-    }
+    const bool stays = interpret(c, c.machine.resume(turn_));
     end_turn();
+    return stays;
 }
 
-// Sends what is ready. False: the connection is closed.
+// Sends what is ready, until it is sent or an event is promised for when more can be. False: the connection is closed.
 bool worker::flush(connection& c) noexcept {
     http::machine& m = c.machine;
     if (turn_.output_size == 0 && !m.has_unsent()) return true;
-    const sent s = c.stream.send(m.output(turn_));
-    if (s.failed || !m.on_sent(turn_, s.size)) {
-        close(c);
-        return false;
+    for (unsigned sends = 1;; ++sends) {
+        const sent s = c.stream.send(m.output(turn_));
+        if (s.failed || !m.on_sent(turn_, s.size)) {
+            close(c);
+            return false;
+        }
+        if (!m.has_unsent()) [[likely]]
+            return true;
+        if (s.blocked) {
+            wait_until_writable(c);
+            return !c.closing;
+        }
+        if (sends == sends_a_turn) {
+            make_ready(c);
+            return true;
+        }
     }
-    if (m.has_unsent()) wait_until_writable(c);
-    return true;
 }
 
 void worker::wait_until_writable(connection& c) noexcept {
@@ -78,7 +85,7 @@ void worker::wait_until_writable(connection& c) noexcept {
 }
 
 // The one place where a step becomes deeds.
-void worker::interpret(connection& c, http::step s) noexcept {
+bool worker::interpret(connection& c, http::step s) noexcept {
     http::machine& m = c.machine;
     for (;;) {
         switch (s.next) {
@@ -86,6 +93,8 @@ void worker::interpret(connection& c, http::step s) noexcept {
             exchange& x = as_net(*m.current());
             x.connection = c.id;
             x.peer = c.peer;
+            // The machine knows of the end once it has been read; an event may have told before.
+            if (c.finishing) x.peer_finished.store(true, std::memory_order_relaxed);
             s = m.on_decision(turn_, env_.handlers.route(*this, x));
             continue;
         }
@@ -98,43 +107,48 @@ void worker::interpret(connection& c, http::step s) noexcept {
                 x.suspended = true;
                 add(counters_.suspended, 1);
                 s = m.on_suspended(turn_);
+                if (c.finishing) tell_peer_finished(c);
             }
             continue;
         }
         case http::action::read:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             if (m.has_unsent()) break;
             if (c.readable && receive(c, s)) continue;
-            if (c.closing) return;
-            if (env_.placement && m.requests() - c.requests_seen >= requests_a_look && !c.readable && m.idle() &&
-                consider_moving(c))
-                return;
+            if (c.closing) return false;
+            if (env_.placement && m.requests() - c.requests_seen >= requests_a_look && consider_moving(c)) return false;
             break;
         case http::action::flush:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             if (m.has_unsent()) break;
             s = m.resume(turn_);
             continue;
         case http::action::later:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             if (!m.has_unsent()) make_ready(c);
             break;
         case http::action::wait:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             break;
         case http::action::linger:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             if (m.has_unsent() || linger(c)) break;
-            return;
+            return false;
         case http::action::close:
-            if (!flush(c)) return;
+            if (!flush(c)) return false;
             if (m.has_unsent()) break;
             close(c);
-            return;
+            return false;
         }
         break;
     }
-    settle(c);
+    return settle(c);
+}
+
+// Its handler is suspended: an event is all that tells of the peer, since nothing is read.
+void worker::tell_peer_finished(connection& c) noexcept {
+    c.machine.on_peer_finished(turn_);
+    env_.handlers.peer_finished(*this, as_net(*c.machine.current()));
 }
 
 // True: `s` is the next step. False: nothing was received now, or the connection is closed.
@@ -182,12 +196,11 @@ bool worker::linger(connection& c) noexcept {
 }
 
 // The connection stays: its events and its deadline are what its state asks for.
-void worker::settle(connection& c) noexcept {
-    if (c.closing) return;
+bool worker::settle(connection& c) noexcept {
     if (!c.registered) [[unlikely]] {
         if (sys::epoll_add(events_fd_.get(), c.stream.descriptor(), quiet_events, c.id.to_word()) != 0) {
             close(c);
-            return;
+            return false;
         }
         c.registered = true;
     }
@@ -196,6 +209,7 @@ void worker::settle(connection& c) noexcept {
         wheel_.cancel(c);
     else
         wheel_.schedule(c, tick_of(std::min(deadline, turn_.now_ms + longest_wait_ms)) + 1);
+    return true;
 }
 
 void worker::finish(exchange& x) noexcept {
@@ -204,11 +218,8 @@ void worker::finish(exchange& x) noexcept {
         finished_ = &x;
         return;
     }
-    in_batch_ = true;
-    look_at_clock();
+    const batch now(*this);
     answer(x);
-    end_batch();
-    if (ready_) continue_soon();
 }
 
 void worker::answer(exchange& x) noexcept {

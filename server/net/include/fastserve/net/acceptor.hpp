@@ -27,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <unordered_map>
 
 namespace fastserve::net {
@@ -39,15 +40,20 @@ class gate {
 public:
     explicit gate(const http::limits& l) noexcept : limits_(l) {}
 
-    // Counts a connection in. False: it is over a limit; it counts all the same until leave().
-    bool enter(std::uint64_t peer_key);
-    void leave(std::uint64_t peer_key) noexcept;
+    // Counts a connection in. False: it is over a limit, and takes nobody's place; it counts as open until leave().
+    bool enter(std::uint64_t peer_key) noexcept;
+    // `admitted`: what enter() returned.
+    void leave(std::uint64_t peer_key, bool admitted) noexcept;
 
+    // Those that are only told that there is no room included.
     std::uint64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
 
 private:
+    bool enter_by_peer(std::uint64_t peer_key) noexcept;
+
     const http::limits& limits_;
     alignas(64) std::atomic<std::uint64_t> open_{0};
+    std::atomic<std::uint64_t> admitted_{0};
     std::mutex mutex_;
     std::unordered_map<std::uint64_t, std::uint32_t> by_peer_;
 };
@@ -56,6 +62,8 @@ class acceptor {
 public:
     static constexpr std::chrono::milliseconds backoff{100};
     static constexpr unsigned accepts_a_turn = 64;
+    // More than a queue holds: finish() takes no more out of one that an inherited listener leaves open.
+    static constexpr unsigned most_queued = 64 * 1024;
 
     // `workers` are those that `placement` chooses among. With `local` all connections are adopted by that worker,
     // whose loop `context` is.
@@ -65,6 +73,9 @@ public:
     acceptor(const acceptor&) = delete;
     acceptor& operator=(const acceptor&) = delete;
 
+    // Makes the listener known to the loop.
+    std::error_code open();
+    // Once, by the thread that made it.
     void start();
     // Lets nobody else into the queue, takes out all who are in it, and closes the listener: nothing accepted is lost.
     void finish() noexcept;
@@ -76,13 +87,18 @@ public:
     std::uint64_t starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
 
 private:
-    enum class outcome : std::uint8_t { drained, more, starved };
+    enum class outcome : std::uint8_t {
+        drained, // nobody waits
+        more,
+        refused, // there was no room for one, which was told so
+        starved, // nor for that
+    };
 
     void wait();
     void on_readable();
     outcome accept_batch() noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
-    void refuse_one() noexcept;
+    bool refuse_one() noexcept;
     void look_for_stalls() noexcept;
 
     boost::asio::io_context& context_;
@@ -97,6 +113,8 @@ private:
     worker* local_;
     unique_fd reserve_;
     bool open_ = true;
+    // What was handed to context_ may be called after the acceptor has gone, if the loop is a user's.
+    const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::atomic<std::uint64_t> accepted_{0};
     std::atomic<std::uint64_t> starved_{0};
 };

@@ -18,8 +18,8 @@ class worker;
 // Ownership: connections are slots of one pool that all workers share, so that one can move between workers. Exactly
 // one worker owns an open connection; while it travels in a mailbox, the mailbox does. Only the owner touches it.
 //
-// Invariant: it moves only when its machine is idle, it is in no epoll set and in no timer wheel, and no event of it is
-// being looked at.
+// Invariant: it moves only when its machine is idle, it is in no epoll set, no timer wheel and no list of its owner,
+// and no event of it is being looked at.
 class connection : public letter, public timer_node {
 public:
     connection() = default;

@@ -18,6 +18,7 @@ struct alignas(128) worker_counters {
     std::atomic<std::uint64_t> suspended{0}; // handlers that have not finished
     std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> timed_out{0};
+    std::atomic<std::uint64_t> cut{0}; // closed by shut_down() with a request or an answer unfinished
     std::atomic<std::uint64_t> batches{0};
     std::atomic<std::uint64_t> busy_since_ms{0}; // 0: asleep
 };

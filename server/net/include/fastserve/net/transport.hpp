@@ -22,8 +22,10 @@ struct received {
     bool failed = false;   // the connection is broken
 };
 
+// `blocked` likewise: an event tells when there is room again. A short send alone does not promise one.
 struct sent {
     std::size_t size = 0;
+    bool blocked = false;
     bool failed = false;
 };
 
@@ -58,7 +60,7 @@ public:
         const sys::io_result r = used == 1 ? sys::send(fd_, vectors[0].iov_base, vectors[0].iov_len)
                                            : sys::sendv(fd_, std::span(vectors).first(used));
         if (r.ok()) return {.size = static_cast<std::size_t>(r.n)};
-        if (r.would_block() || r.error == ENOBUFS) return {};
+        if (r.would_block()) return {.blocked = true};
         return {.failed = true};
     }
 

@@ -33,6 +33,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -70,6 +71,8 @@ public:
 
     // Makes the epoll set and the wake-up. The other workers are those that connections may be handed to.
     std::error_code open(std::span<const std::unique_ptr<worker>> all);
+    // *Any thread*: shut_down() is done.
+    bool ended() const noexcept { return ended_.load(std::memory_order_relaxed); }
 
     // Starts waiting for events: from then on context() has work until shut_down().
     void start();
@@ -94,9 +97,10 @@ public:
 
     // Answers say Connection: close from now on.
     void drain() noexcept { turn_.draining = true; }
-    // Closes what waits between requests; with `all`, every connection, whatever it does.
-    void close_idle(bool all) noexcept;
-    // Closes everything and stops waiting. Undelivered letters are discarded.
+    // Closes what waits between requests; a new connection has its time for the first one.
+    void close_idle() noexcept;
+    // Closes everything and stops waiting, after the batch if there is one. Letters that are in the mailbox are
+    // delivered first; later ones are refused.
     void shut_down() noexcept;
 
     std::uint64_t now_ms() const noexcept { return turn_.now_ms; }
@@ -111,23 +115,39 @@ public:
     pool::buffer_cache& buffers() noexcept { return buffers_; }
 
 private:
+    // What happens between two waits: the clock is read at its beginning, and what was put off is done at its end. A
+    // batch within a batch is part of it.
+    class batch {
+    public:
+        explicit batch(worker& w) noexcept;
+        ~batch();
+        batch(const batch&) = delete;
+        batch& operator=(const batch&) = delete;
+
+    private:
+        worker* const outermost_;
+    };
+
     void wait_for_events();
     void on_events() noexcept;
     void continue_soon();
     void look_at_clock() noexcept;
     void on_event(std::uint64_t data, std::uint32_t events) noexcept;
-    void on_event_while_suspended(connection&, std::uint32_t events) noexcept;
+    void on_event_while_suspended(connection&, std::uint32_t events, bool finishes) noexcept;
     void deliver_mail() noexcept;
     void run_ready() noexcept;
     void end_batch() noexcept;
+    void tear_down() noexcept;
 
-    void drive(connection&) noexcept;
-    void interpret(connection&, http::step) noexcept;
+    // These return whether the connection is still this worker's: neither closed nor moved.
+    bool drive(connection&) noexcept;
+    bool interpret(connection&, http::step) noexcept;
+    bool settle(connection&) noexcept;
     bool flush(connection&) noexcept;
     void wait_until_writable(connection&) noexcept;
     bool receive(connection&, http::step&) noexcept;
     bool linger(connection&) noexcept;
-    void settle(connection&) noexcept;
+    void tell_peer_finished(connection&) noexcept;
     void begin(connection&) noexcept;
     void take_over(connection&) noexcept;
     void enlist(connection&) noexcept;
@@ -153,10 +173,11 @@ private:
     boost::asio::io_context& context_;
     std::span<const std::unique_ptr<worker>> all_;
     unique_fd events_fd_;
-    unique_fd wake_fd_;
     std::shared_ptr<mailbox> mailbox_;
     boost::asio::posix::stream_descriptor events_;
     boost::asio::steady_timer timer_;
+    // What was handed to context() may be called after the worker has gone, if the loop is a user's.
+    const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
     // Each turn.
     pool::buffer_cache buffers_;
@@ -165,11 +186,13 @@ private:
     pool::buffer output_;
     http::response_templates templates_;
     http::turn turn_;
-    bool open_ = false;
-    unsigned receives_ = 0; // of this turn
+    bool open_ = false;              // started, and not ended
+    std::atomic<bool> ended_{false}; // publishes nothing: relaxed
+    unsigned receives_ = 0;          // of this turn
 
     // Each batch.
     bool in_batch_ = false;
+    bool ending_ = false;  // shut_down() waits for the end of the batch
     bool waiting_ = false; // for events_
     bool posted_ = false;  // on_events, by continue_soon
     bool timer_set_ = false;

@@ -45,7 +45,7 @@ struct worker_pool_options {
 
 // How a drain ended.
 struct drain_report {
-    std::uint64_t connections_cut = 0; // with a request in flight
+    std::uint64_t connections_cut = 0; // with a request or an answer in flight
     std::uint64_t handlers_cut = 0;    // that had not finished
     bool clean() const noexcept { return connections_cut == 0 && handlers_cut == 0; }
 };
@@ -61,16 +61,18 @@ public:
 
     // Reserves memory and makes the workers. To be called once, first.
     std::error_code open();
-    // Opens a listener; the address it got. Before start() it queues connections, afterwards it is served at once.
+    // Opens a listener; the address it got. Before start() it queues connections, afterwards it is served at once. Once
+    // a drain has begun: std::errc::operation_canceled.
     result<address> listen(const address& at);
-    // Starts the threads.
+    // Starts the threads. On failure (of the first or of a later one) all is stopped, and stays so.
     std::error_code start();
 
     // Step 1 of the protocol.
     void request_drain() noexcept;
     // What is left to wait for is cut at once.
     void abort_drain() noexcept;
-    // The whole protocol; returns when all threads have ended. A second call does nothing.
+    // The whole protocol; returns when all threads have ended, which a plain handler that does not return prevents. A
+    // second call does nothing. Inside a user's loop it runs that loop, so not from a handler.
     drain_report stop();
 
     bool running() const noexcept { return started_ && !stopped_; }
@@ -78,6 +80,7 @@ public:
     const worker_pool_options& options() const noexcept { return options_; }
     unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& at(unsigned index) const noexcept { return *workers_[index]; }
+    // Those that are only told that there is no room included.
     std::uint64_t open_connections() const noexcept { return gate_.open(); }
     std::uint64_t starved() const noexcept;
     pool::pool_stats connection_stats() const noexcept { return connections_.stats(); }
@@ -86,13 +89,16 @@ public:
     std::vector<address> addresses() const;
 
 private:
-    void add_acceptor(listener&&, boost::asio::io_context&, worker* local);
+    std::error_code add_acceptor(listener&&, boost::asio::io_context&, worker* local);
     void run_worker(unsigned index) noexcept;
     void on_worker(unsigned index, std::function<void(worker&)>) noexcept;
     void on_every_worker(const std::function<void(worker&)>&) noexcept;
     void finish_accepting() noexcept;
     std::uint64_t suspended() const noexcept;
+    std::uint64_t cut() const noexcept;
     bool wait(std::chrono::steady_clock::time_point until, const std::function<bool()>& done);
+    void pause();
+    void end_workers();
 
     service& handlers_;
     worker_pool_options options_;
@@ -110,10 +116,11 @@ private:
 
     boost::asio::io_context accept_loop_{1};
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> accept_work_;
+    mutable std::mutex acceptors_mutex_; // listen() may add one while others read
     std::vector<std::unique_ptr<acceptor>> acceptors_;
 
     std::vector<std::thread> threads_;
-    bool started_ = false;
+    std::atomic<bool> started_{false};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> draining_{false};
     std::atomic<bool> aborted_{false};

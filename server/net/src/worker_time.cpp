@@ -1,0 +1,133 @@
+// What a worker does without an event: deadlines, memory that goes back, and its end.
+#include <fastserve/net/acceptor.hpp>
+#include <fastserve/net/worker.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace fastserve::net {
+
+namespace {
+
+exchange& as_net(http::exchange& x) noexcept {
+    return static_cast<exchange&>(x);
+}
+
+} // namespace
+
+// ---- time
+// --------------------------------------------------------------------------------------------------------------
+
+void worker::set_timer() noexcept {
+    if (timer_set_ || !open_) return;
+    timer_set_ = true;
+    timer_.expires_after(std::chrono::milliseconds(tick_ms));
+    timer_.async_wait([this, alive = alive_](const boost::system::error_code& e) {
+        if (!*alive) return;
+        timer_set_ = false;
+        if (!e && open_) on_timer();
+    });
+}
+
+void worker::on_timer() noexcept {
+    {
+        const batch now(*this);
+        wheel_.advance(tick_of(turn_.now_ms),
+                       [this](timer_node& node) { on_deadline(static_cast<connection&>(node)); });
+    }
+    env_.board.set_stalled(static_cast<int>(index_), false); // whoever thought so
+    give_back_memory();
+    if (connections_ || used_since_idle_) set_timer();
+}
+
+void worker::on_deadline(connection& c) noexcept {
+    const std::uint64_t deadline = c.machine.deadline_ms(env_.limits);
+    if (deadline == 0 || deadline > turn_.now_ms) {
+        settle(c);
+        return;
+    }
+    if (c.machine.idle()) {
+        // A request that has just arrived is still answered.
+        c.readable = true;
+        if (!drive(c) || !c.machine.idle() || c.machine.deadline_ms(env_.limits) > turn_.now_ms) return;
+    }
+    add(counters_.timed_out, 1);
+    begin_turn();
+    if (c.machine.suspended()) orphan(as_net(*c.machine.detach()));
+    c.readable = true;
+    interpret(c, c.machine.on_deadline(turn_));
+    end_turn();
+}
+
+// Once most connections have gone, what they occupied goes back to the system.
+void worker::give_back_memory() noexcept {
+    peak_connections_ = std::max(peak_connections_, read(counters_.connections));
+    const std::uint64_t requests = read(counters_.requests);
+    const bool quiet = requests == requests_at_tick_;
+    requests_at_tick_ = requests;
+    const bool shrunk = read(counters_.connections) < peak_connections_ / 2;
+    if (!shrunk && !(quiet && used_since_idle_)) {
+        quiet_ticks_ = 0;
+        return;
+    }
+    if (++quiet_ticks_ < 4) return;
+    quiet_ticks_ = 0;
+    used_since_idle_ = false;
+    peak_connections_ = read(counters_.connections);
+    env_.handlers.idle(*this);
+    slots_.flush();
+    buffers_.flush();
+    env_.connections.trim();
+    env_.buffers.trim();
+}
+
+// ---- ends
+// --------------------------------------------------------------------------------------------------------------
+
+void worker::close_idle() noexcept {
+    const batch now(*this);
+    for (connection* at = connections_; at;) {
+        connection& c = *at;
+        at = c.next; // whatever happens to c, its neighbour stays: turns close nobody else
+        const bool served = c.machine.requests() != 0 || turn_.now_ms - c.machine.started_ms() > first_request_ms;
+        if (!served || !c.machine.idle()) continue;
+        c.readable = true; // a request that has just arrived is still answered
+        if (drive(c) && c.machine.idle()) close(c);
+    }
+}
+
+void worker::shut_down() noexcept {
+    if (in_batch_)
+        ending_ = true; // what the batch has in its hands comes first
+    else if (!ended())
+        tear_down();
+}
+
+void worker::tear_down() noexcept {
+    ending_ = open_ = false;
+    in_batch_ = true;
+    for (net::mail* m = mailbox_ ? mailbox_->close() : nullptr; m;) {
+        auto& l = static_cast<letter&>(*m);
+        m = m->next;
+        l.deliver(*this, l);
+    }
+    while (connections_) {
+        const http::machine& m = connections_->machine;
+        if (m.has_unsent() || !(m.idle() || m.lingering())) add(counters_.cut, 1);
+        close(*connections_);
+    }
+    for (connection* c = std::exchange(ready_, nullptr); c;) {
+        connection& gone = *c;
+        c = c->next_ready;
+        retire(gone);
+    }
+    ending_ = false; // a letter may have asked for what is being done
+    end_batch();
+    timer_.cancel();
+    if (turn_.spare) env_.handlers.release(*this, as_net(*std::exchange(turn_.spare, nullptr)));
+    if (events_.is_open()) events_.release();
+    ended_.store(true, std::memory_order_relaxed);
+}
+
+} // namespace fastserve::net
