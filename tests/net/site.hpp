@@ -173,7 +173,7 @@ inline net::worker_pool_options with_workers(unsigned n) {
 
 // A started server on 127.0.0.1.
 struct serving {
-    explicit serving(net::worker_pool_options o = with_workers(2)) : handlers(o.limits), pool(handlers, o) {
+    explicit serving(net::worker_pool_options o = with_workers(2)) : pool(handlers, o), handlers(o.limits) {
         EXPECT_FALSE(pool.open());
         const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
         EXPECT_TRUE(at) << at.error().message();
@@ -182,7 +182,7 @@ struct serving {
     }
     ~serving() {
         handlers.hold = false;
-        pool.stop();
+        pool.end();
         EXPECT_EQ(handlers.lent(), left_behind) << "exchanges";
         EXPECT_EQ(pool.open_connections(), 0u);
         EXPECT_EQ(pool.connection_stats().in_use, 0u);
@@ -200,8 +200,9 @@ struct serving {
                sum(&net::worker_counters::suspended) == 0 && handlers.lent() <= pool.size();
     }
 
-    site handlers;
+    // Exchanges of handlers that never ended hold memory of the pool: they go first, after pool.end().
     net::worker_pool pool;
+    site handlers;
     std::uint16_t port = 0;
     std::size_t left_behind = 0; // exchanges of handlers that the test lets never end
 };

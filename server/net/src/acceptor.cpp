@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -201,9 +202,14 @@ void acceptor::finish() noexcept {
     timer_.cancel();
     if (readable_.is_open()) readable_.release();
     listener_.stop_queueing();
-    for (unsigned taken = 0; taken < most_queued;) {
+    unsigned tries = 10; // memory may be short for a moment only
+    for (unsigned taken = 0; taken < most_queued && tries != 0;) {
         const outcome o = accept_batch();
-        if (o == outcome::drained || o == outcome::starved) break;
+        if (o == outcome::drained) break;
+        if (o == outcome::starved) {
+            --tries;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
         taken += o == outcome::more ? accepts_a_turn : 1;
     }
     listener_.close();

@@ -44,10 +44,13 @@ worker_pool::worker_pool(service& handlers, worker_pool_options options, boost::
     : handlers_(handlers), options_(std::move(options)), users_loop_(&loop), gate_(options_.limits) {}
 
 worker_pool::~worker_pool() {
+    end();
+}
+
+void worker_pool::end() noexcept {
     abort_drain();
     stop();
-    // Coroutines that never finished are destroyed with their loop, while the pools they refer to are still there; what
-    // waits on a loop must go before it.
+    // What waits on a loop goes before it; coroutines that never ended go with it.
     acceptors_.clear();
     workers_.clear();
     loops_.clear();

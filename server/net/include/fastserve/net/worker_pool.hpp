@@ -74,6 +74,10 @@ public:
     // The whole protocol; returns when all threads have ended, which a plain handler that does not return prevents. A
     // second call does nothing. Inside a user's loop it runs that loop, so not from a handler.
     drain_report stop();
+    // Stops at once what was not stopped, and destroys the loops with all that still waits on them. Only memory is
+    // left: exchanges of handlers that never ended hold some of it, so the service destroys them between this and the
+    // end of the pool.
+    void end() noexcept;
 
     bool running() const noexcept { return started_ && !stopped_; }
     bool draining() const noexcept { return draining_.load(std::memory_order_relaxed); }
