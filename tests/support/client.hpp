@@ -132,6 +132,8 @@ public:
         return got_.empty() && ended_;
     }
     bool was_reset() const { return reset_; }
+    // The peer has closed, one way or the other: nothing more will come.
+    bool at_end() const { return ended_ || reset_; }
     const std::string& unread() const { return got_; }
 
     answer get(std::string_view path) {

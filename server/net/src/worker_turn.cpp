@@ -178,7 +178,10 @@ bool worker::receive(connection& c, http::step& s) noexcept {
 bool worker::linger(connection& c) noexcept {
     if (!c.shut_down) {
         c.shut_down = true;
-        c.stream.shut_down_sending();
+        if (!c.stream.shut_down_sending()) {
+            close(c);
+            return false;
+        }
     }
     while (c.readable) {
         if (receives_++ >= receives_a_turn) {

@@ -62,6 +62,7 @@ inline constexpr std::size_t call_kinds = static_cast<std::size_t>(call::unlink)
 struct io_result {
     ssize_t n = 0;
     int error = 0;
+    bool filled = false; // recv alone: there were as many bytes as it took, so there may be more
 
     bool ok() const noexcept { return error == 0; }
     bool would_block() const noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -180,7 +181,13 @@ public:
 // --- sendfile).
 
 inline io_result recv(int fd, void* to, std::size_t size) noexcept {
-    return detail::guarded<call::recv>(size, [=](std::size_t n) noexcept { return ::recv(fd, to, n, 0); });
+    std::size_t taken = size;
+    io_result got = detail::guarded<call::recv>(size, [=, &taken](std::size_t n) noexcept {
+        taken = n; // less than `size` when a plan says so: then nothing can be told from a short read
+        return ::recv(fd, to, n, 0);
+    });
+    got.filled = got.n == static_cast<ssize_t>(taken);
+    return got;
 }
 
 inline io_result send(int fd, const void* from, std::size_t size) noexcept {

@@ -43,7 +43,7 @@ public:
         if (r.n > 0) [[likely]] {
             const auto size = static_cast<std::size_t>(r.n);
             // A stream socket returned less than was asked for: its queue was empty at that moment (epoll(7)).
-            return {.size = size, .drained = size < area.size() && !finishing};
+            return {.size = size, .drained = !r.filled && !finishing};
         }
         if (r.ok()) return {.drained = true, .finished = true};
         if (r.would_block()) return {.drained = true};
@@ -64,7 +64,8 @@ public:
         return {.failed = true};
     }
 
-    void shut_down_sending() noexcept { sys::shutdown(fd_, SHUT_WR); }
+    // False: the connection is broken.
+    bool shut_down_sending() noexcept { return sys::shutdown(fd_, SHUT_WR) == 0; }
 
     void close() noexcept {
         if (fd_ >= 0) sys::close(fd_);
