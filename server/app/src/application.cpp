@@ -222,6 +222,7 @@ bool application::run_plain(context& x) noexcept {
 bool application::run_coroutine(net::worker& w, context& x) noexcept {
     x.live = x.starting = true;
     x.used = true;
+    w.need_loop();
     try {
         boost::asio::co_spawn(
             w.context().get_executor(), x.route_of->handler->start(x.asked, x.answer),

@@ -66,14 +66,48 @@ std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
     turn_.output = {output_.data(), output_.capacity()};
     templates_.server_name(env_.server_name);
     look_at_clock();
-    boost::system::error_code failed;
-    events_.assign(events_fd_.get(), failed);
-    return failed;
+    return {};
 }
 
-void worker::start() {
+std::error_code worker::start() {
+    boost::system::error_code failed;
+    events_.assign(events_fd_.get(), failed);
+    if (failed) return failed;
     open_ = true;
     continue_soon();
+    return {};
+}
+
+void worker::run() {
+    // It looks once without waiting: senders wake only who has told them that it sleeps.
+    alone_ = open_ = again_ = true;
+    tick last = tick_of(clock_ms());
+    while (open_ && !loop_needed_.load(std::memory_order_acquire)) { // L2
+        const bool ticks = connections_ || used_since_idle_;
+        on_events(std::exchange(again_, false) ? 0 : ticks ? static_cast<int>(tick_ms) : -1);
+        if (const tick now = tick_of(turn_.now_ms); now != last && open_) {
+            last = now;
+            on_timer();
+        }
+    }
+    // Should the system have no memory to nest the one set in the other, both are looked at in turn.
+    while (open_ && start()) {
+        on_events(1);
+        context_.poll();
+        context_.restart();
+    }
+    alone_ = false;
+    if (open_) {
+        set_timer();
+        continue_soon();
+    }
+    context_.run();
+}
+
+void worker::need_loop() noexcept {
+    if (loop_needed_.load(std::memory_order_relaxed)) return;
+    loop_needed_.store(true, std::memory_order_release); // L1
+    mailbox_->wake();
 }
 
 // ---- the loop
@@ -85,17 +119,21 @@ void worker::wait_for_events() {
                        [this, alive = alive_](const boost::system::error_code& e) {
                            if (!*alive) return;
                            waiting_ = false;
-                           if (!e && open_) on_events();
+                           if (!e && open_) on_events(0);
                        });
 }
 
 void worker::continue_soon() {
+    if (alone_) {
+        again_ = true;
+        return;
+    }
     if (posted_) return;
     posted_ = true;
     boost::asio::post(context_, [this, alive = alive_] {
         if (!*alive) return;
         posted_ = false;
-        if (open_) on_events();
+        if (open_) on_events(0);
     });
 }
 
@@ -119,24 +157,22 @@ worker::batch::~batch() {
     if (outermost_) outermost_->end_batch();
 }
 
-void worker::on_events() noexcept {
-    std::size_t count = 0;
+void worker::on_events(int wait_ms) noexcept {
+    std::array<epoll_event, events_a_batch> events;
+    const sys::io_result got = sys::epoll_wait(events_fd_.get(), events, wait_ms);
+    const std::size_t count = got.ok() ? static_cast<std::size_t>(got.n) : 0;
     {
         const batch now(*this);
         add(counters_.batches, 1);
-        std::array<epoll_event, events_a_batch> events;
-        const sys::io_result got = sys::epoll_wait(events_fd_.get(), events, 0);
-        count = got.ok() ? static_cast<std::size_t>(got.n) : 0;
         for (std::size_t i = 0; i < count; ++i) on_event(events[i].data.u64, events[i].events);
         deliver_mail();
         run_ready();
     }
     if (!open_) return;
-    if (ready_ || count == events_a_batch || !mailbox_->try_sleep()) {
+    if (ready_ || count == events_a_batch || !mailbox_->try_sleep())
         continue_soon();
-        return;
-    }
-    if (!waiting_) wait_for_events();
+    else if (!alone_ && !waiting_)
+        wait_for_events();
 }
 
 void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {

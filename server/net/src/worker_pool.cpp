@@ -123,6 +123,7 @@ std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context&
     auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local);
     if (const auto e = made->open()) return e;
     acceptor& a = *made;
+    if (local) local->need_loop(); // for the listener
     {
         const std::lock_guard lock(acceptors_mutex_);
         acceptors_.push_back(std::move(made));
@@ -135,8 +136,7 @@ std::error_code worker_pool::start() {
     started_ = true;
     for (const auto& a : acceptors_) a->start();
     if (users_loop_) {
-        workers_.front()->start();
-        return {};
+        return workers_.front()->start();
     }
     accept_work_.emplace(accept_loop_.get_executor());
     const all_signals_blocked inherited; // signals are the program's: our threads leave them to the others
@@ -156,8 +156,7 @@ std::error_code worker_pool::start() {
 
 void worker_pool::run_worker(unsigned index) noexcept {
     if (pinned_) pin_this_thread(cpu_of_worker(cpus_, index));
-    workers_[index]->start();
-    workers_[index]->context().run();
+    workers_[index]->run();
 }
 
 // ---- the end

@@ -20,7 +20,7 @@ exchange& as_net(http::exchange& x) noexcept {
 // --------------------------------------------------------------------------------------------------------------
 
 void worker::set_timer() noexcept {
-    if (timer_set_ || !open_) return;
+    if (alone_ || timer_set_ || !open_) return;
     timer_set_ = true;
     timer_.expires_after(std::chrono::milliseconds(tick_ms));
     timer_.async_wait([this, alive = alive_](const boost::system::error_code& e) {

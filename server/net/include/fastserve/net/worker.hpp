@@ -1,8 +1,8 @@
 // A worker: one thread, one event loop, many connections (design 3.1 to 3.4).
 //
-// The client sockets stand in an epoll set of the worker's own, which is nested in Asio's: Asio waits for it as for one
-// descriptor, and keeps timers, coroutines and whatever users wait for. A turn is what one connection does between two
-// waits: receive, parse, route, run handlers, send once.
+// The client sockets stand in an epoll set of the worker's own. Once anyone needs Asio's loop, that set is nested in
+// Asio's: Asio waits for it as for one descriptor, and keeps timers, coroutines and whatever users wait for. A turn is
+// what one connection does between two waits: receive, parse, route, run handlers, send once.
 //
 // Thread safety: all is done on the worker's thread (the one that runs context()), except for what is marked *any
 // thread*.
@@ -74,8 +74,17 @@ public:
     // *Any thread*: shut_down() is done.
     bool ended() const noexcept { return ended_.load(std::memory_order_relaxed); }
 
-    // Starts waiting for events: from then on context() has work until shut_down().
-    void start();
+    // In a loop that somebody else runs: starts waiting for events. From then on context() has work until shut_down().
+    std::error_code start();
+
+    // The body of a worker's own thread: serves until shut_down(), and until context() has no work left.
+    //
+    // As long as nobody has asked for the loop, Asio has nothing to wait for, and the worker waits in its own set
+    // alone: that spares two system calls a batch (CPU of a request with 100 connections: docs/benchmarks.md).
+    void run();
+    // *Any thread*: the loop is about to be used, by a coroutine or by whoever is handed its executor. From now on the
+    // worker waits in it, for good: an executor that was handed out may be used at any time.
+    void need_loop() noexcept;
 
     unsigned index() const noexcept { return index_; }
     boost::asio::io_context& context() noexcept { return context_; }
@@ -129,7 +138,7 @@ private:
     };
 
     void wait_for_events();
-    void on_events() noexcept;
+    void on_events(int wait_ms) noexcept;
     void continue_soon();
     void look_at_clock() noexcept;
     void on_event(std::uint64_t data, std::uint32_t events) noexcept;
@@ -186,9 +195,12 @@ private:
     pool::buffer output_;
     http::response_templates templates_;
     http::turn turn_;
-    bool open_ = false;              // started, and not ended
-    std::atomic<bool> ended_{false}; // publishes nothing: relaxed
-    unsigned receives_ = 0;          // of this turn
+    bool open_ = false;                    // started, and not ended
+    bool alone_ = false;                   // in run(), before anyone has needed the loop
+    bool again_ = false;                   // while alone: something is left to be done
+    std::atomic<bool> loop_needed_{false}; // L1: need_loop() releases what was given to the loop to L2: run()
+    std::atomic<bool> ended_{false};       // publishes nothing: relaxed
+    unsigned receives_ = 0;                // of this turn
 
     // Each batch.
     bool in_batch_ = false;
