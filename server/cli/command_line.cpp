@@ -37,8 +37,8 @@ constexpr std::uint64_t most_time = 86'400'000; // a day
 
 // An option that is given at most once in effect: the last one counts, so that what a script passes can be overridden.
 CLI::Option* add(CLI::App& app, const std::string& flag, std::string_view type, std::string shown_default,
-                 std::string help, std::function<void(const std::string&)> read) {
-    return app.add_option_function<std::string>(flag, std::move(read), std::move(help))
+                 std::string help, const std::function<void(const std::string&)>& read) {
+    return app.add_option_function<std::string>(flag, read, std::move(help))
         ->type_name(std::string(type))
         ->default_str(std::move(shown_default))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

@@ -77,7 +77,6 @@ std::string_view placeholder(http::limit_unit u) noexcept {
     case http::limit_unit::milliseconds:
         return "TIME";
     case http::limit_unit::bytes:
-        return "SIZE";
     case http::limit_unit::bytes_per_second:
         return "SIZE";
     case http::limit_unit::count:
