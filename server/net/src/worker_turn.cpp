@@ -12,6 +12,8 @@ namespace {
 
 // How often one connection may receive before others have their turn.
 constexpr unsigned receives_a_turn = 16;
+// And how much at once: room for a large body is no reason to fill it in one go.
+constexpr std::size_t bytes_a_receive = 128 * 1024;
 // And how often it may send what did not go at once: a fast reader of a large body takes all that it is given.
 constexpr unsigned sends_a_turn = 16;
 // A connection's placement is looked at again after this many requests (design 3.2).
@@ -157,7 +159,8 @@ bool worker::receive(connection& c, http::step& s) noexcept {
         make_ready(c);
         return false;
     }
-    const std::span<char> area = c.machine.input_area(turn_);
+    std::span<char> area = c.machine.input_area(turn_);
+    area = area.first(std::min(area.size(), bytes_a_receive));
     const received r = area.empty() ? received{.failed = true} : c.stream.receive(area, c.finishing);
     if (r.failed) {
         close(c);
