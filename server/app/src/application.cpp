@@ -1,12 +1,10 @@
 #include "application.hpp"
 
+#include "answers.hpp"
 #include "offload_service.hpp"
 
 #include <fastserve/detail/percent.hpp>
-#include <fastserve/http/status.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
@@ -17,22 +15,8 @@ namespace fastserve::detail {
 
 namespace {
 
-context& as_context(net::exchange& e) noexcept {
-    return static_cast<context&>(e);
-}
-
 unsigned offload_threads(unsigned wanted) noexcept {
     return wanted != 0 ? wanted : 8 * std::max(1u, std::thread::hardware_concurrency());
-}
-
-// An answer without a handler: the reason as text, as the wire's own errors have it.
-void refuse(http::response& r, int status) {
-    r.reset();
-    r.status(status);
-    r.content_type("text/plain; charset=utf-8");
-    std::string& body = r.body_buffer();
-    body = http::reason(status);
-    body += '\n';
 }
 
 void set_allow(http::response& r, std::uint64_t methods) {
@@ -161,170 +145,6 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
     } catch (...) {
         fail(x, std::current_exception());
         return {.answered = true};
-    }
-}
-
-// ---- handlers
-// ----------------------------------------------------------------------------------------------------------
-
-bool application::enter(context& x) noexcept {
-    const detail::route& r = *x.route_of;
-    if (r.max_in_flight == 0) [[likely]]
-        return true;
-    if (r.in_flight.fetch_add(1, std::memory_order_relaxed) < r.max_in_flight) {
-        x.counted = true;
-        return true;
-    }
-    r.in_flight.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-}
-
-void application::leave(context& x) noexcept {
-    if (!x.counted) return;
-    x.counted = false;
-    x.route_of->in_flight.fetch_sub(1, std::memory_order_relaxed);
-}
-
-bool application::handle(net::worker& w, net::exchange& e) noexcept {
-    context& x = as_context(e);
-    if (!enter(x)) [[unlikely]] {
-        refuse(x.response, 503);
-        x.response.set("Retry-After", "1");
-        return true;
-    }
-    bool answered = false;
-    switch (x.route_of->handler->kind) {
-    case handler_kind::plain:
-        answered = run_plain(x);
-        break;
-    case handler_kind::coroutine:
-        answered = run_coroutine(w, x);
-        break;
-    case handler_kind::blocking:
-        answered = run_blocking(x);
-        break;
-    }
-    if (answered) leave(x);
-    return answered;
-}
-
-bool application::run_plain(context& x) noexcept {
-    x.live = true;
-    try {
-        x.route_of->handler->call(x.asked, x.answer);
-    } catch (...) {
-        fail(x, std::current_exception());
-    }
-    x.live = false;
-    return !x.deferred;
-}
-
-bool application::run_coroutine(net::worker& w, context& x) noexcept {
-    x.live = x.starting = true;
-    x.used = true;
-    w.need_loop();
-    try {
-        boost::asio::co_spawn(
-            w.context().get_executor(), x.route_of->handler->start(x.asked, x.answer),
-            boost::asio::bind_cancellation_slot(x.cancel.slot(), [this, &w, &x](std::exception_ptr failed) noexcept {
-                coroutine_ended(w, x, std::move(failed));
-            }));
-    } catch (...) {
-        x.live = false;
-        x.completed = true;
-        fail(x, std::current_exception());
-    }
-    x.starting = false;
-    return x.completed;
-}
-
-void application::coroutine_ended(net::worker& w, context& x, std::exception_ptr failed) noexcept {
-    x.live = false;
-    if (failed) fail(x, std::move(failed));
-    if (x.deferred && x.deferred->now.load(std::memory_order_acquire) != deferral::state::gone)
-        return; // its responder will
-    if (x.starting) {
-        x.completed = true;
-        return;
-    }
-    leave(x);
-    w.finish(x);
-}
-
-bool application::run_blocking(context& x) noexcept {
-    // Made here: the handler asks for it on another thread than the one that requests the stop.
-    x.used = true;
-    try {
-        x.stopping.emplace();
-    } catch (...) {
-        fail(x, std::current_exception());
-        return true;
-    }
-    x.deliver = [](net::worker& w, net::letter& l) noexcept {
-        context& done = static_cast<context&>(static_cast<net::exchange&>(l));
-        done.service->leave(done);
-        w.finish(done);
-    };
-    const bool accepted = offload_.submit([this, &x, mail = x.on->mail()] {
-        try {
-            x.route_of->handler->call(x.asked, x.answer);
-        } catch (...) {
-            fail(x, std::current_exception());
-        }
-        mail->post(x);
-    });
-    if (!accepted) {
-        refuse(x.response, 503);
-        x.response.set("Retry-After", "1");
-    }
-    return !accepted;
-}
-
-void application::complete(net::worker& w, context& x, const std::function<void(fastserve::response&)>& fill) noexcept {
-    if (!x.orphaned) {
-        try {
-            fill(x.answer);
-        } catch (...) {
-            fail(x, std::current_exception());
-        }
-    }
-    x.deferred.reset();
-    if (x.live) return; // its coroutine has not ended: that finishes it
-    leave(x);
-    w.finish(x);
-}
-
-void application::cancel(net::worker& w, net::exchange& e) noexcept {
-    context& x = as_context(e);
-    if (x.stopping) x.stopping->request_stop();
-    if (x.route_of->handler->kind == handler_kind::coroutine) x.cancel.emit(boost::asio::cancellation_type::terminal);
-    // A responder that has not answered yet will be told that it is too late; nobody else finishes this one then.
-    if (x.deferred && x.deferred->end(deferral::state::gone) && !x.live) {
-        leave(x);
-        w.finish(x);
-    }
-}
-
-void application::fail(context& x, std::exception_ptr e) noexcept {
-    if (x.deferred && x.deferred->end(deferral::state::gone)) x.deferred.reset();
-    x.response.reset();
-    x.response.status(500);
-    try {
-        refuse(x.response, 500);
-        if (x.orphaned) return; // the wait that was cancelled ends the handler by an exception
-        std::string what = "handler of ";
-        what += x.route_of ? x.route_of->name : "?";
-        what += " threw: ";
-        try {
-            std::rethrow_exception(std::move(e));
-        } catch (const std::exception& known) {
-            what += known.what();
-        } catch (...) {
-            what += "something that is no std::exception";
-        }
-        log(log_level::error, what);
-    } catch (...) {
-        // Out of memory: a 500 without a body will do.
     }
 }
 

@@ -14,6 +14,8 @@
 #include <fastserve/server.hpp>
 #include <fastserve/worker.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -26,6 +28,8 @@ namespace fastserve::detail {
 
 class application final : public net::service {
 public:
+    using fill = std::function<void(fastserve::response&)>;
+
     application(const options&, route_table&);
 
     // Once, before the workers start.
@@ -36,12 +40,26 @@ public:
     http::decision route(net::worker&, net::exchange&) noexcept override;
     bool handle(net::worker&, net::exchange&) noexcept override;
     void cancel(net::worker&, net::exchange&) noexcept override;
-    void peer_finished(net::worker&, net::exchange&) noexcept override {}
+    void peer_finished(net::worker&, net::exchange&) noexcept override {} // request::peer_finished() looks itself
     void idle(net::worker&) noexcept override;
 
-    // A responder's answer has arrived.
-    void complete(net::worker&, context&, const std::function<void(fastserve::response&)>& fill) noexcept;
+    // A responder's answer has arrived. Without a fill it was destroyed unanswered.
+    void complete(net::worker&, context&, const fill&) noexcept;
 
+    // *Any thread*: whether one more handler may be left unfinished.
+    bool may_suspend() const noexcept {
+        return suspended_.load(std::memory_order_relaxed) < options_.limits.suspended_exchanges;
+    }
+    std::size_t suspended() const noexcept { return suspended_.load(std::memory_order_relaxed); }
+
+    // After the workers and the offload pool have stopped: takes back what handlers kept that did not come to an end.
+    // False: coroutines are left which may still run, because the loop they run on goes on.
+    bool close(bool loops_end) noexcept;
+
+    // *Any thread*: whose handler keeps a worker now; null: nobody's.
+    const detail::route* running_on(unsigned worker) const noexcept {
+        return places_[worker]->running.load(std::memory_order_relaxed);
+    }
     offload_pool& offload() noexcept { return offload_; }
     pool::pool_stats exchange_stats() const noexcept { return contexts_.stats(); }
     void log(log_level, std::string_view) const noexcept;
@@ -51,21 +69,28 @@ private:
     struct place {
         fastserve::worker face;
         pool::local_cache<context> spare;
+        context* suspended = nullptr; // all whose handlers have not finished
+        std::atomic<const detail::route*> running{nullptr};
     };
 
     bool run_plain(context&) noexcept;
     bool run_coroutine(net::worker&, context&) noexcept;
-    bool run_blocking(context&) noexcept;
-    void coroutine_ended(net::worker&, context&, std::exception_ptr) noexcept;
+    bool run_blocking(net::worker&, context&) noexcept;
+    void coroutine_ended(net::worker&, context&, const std::exception_ptr&) noexcept;
     bool enter(context&) noexcept;
     void leave(context&) noexcept;
-    void fail(context&, std::exception_ptr) noexcept;
+    void suspend(net::worker&, context&) noexcept;
+    void resume(context&) noexcept;
+    void finish(net::worker&, context&) noexcept;
+    void handler_failed(context&, const std::exception_ptr&) noexcept;
+    void fail(context&, const std::exception_ptr&) noexcept;
 
     const options& options_;
     route_table& routes_;
     offload_pool offload_;
     pool::object_pool<context> contexts_;
     std::vector<std::unique_ptr<place>> places_;
+    alignas(64) std::atomic<std::size_t> suspended_{0};
 };
 
 } // namespace fastserve::detail

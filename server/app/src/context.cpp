@@ -1,6 +1,8 @@
 #include "application.hpp"
+#include "overloaded.hpp"
 
 #include <fastserve/detail/percent.hpp>
+#include <fastserve/error.hpp>
 
 #include <boost/json/serializer.hpp>
 #include <boost/json/value.hpp>
@@ -15,64 +17,77 @@ namespace detail {
 void context::forget() noexcept {
     used = false;
     normal = {};
+    failed = nullptr;
     params.clear();
     stopping.reset();
     deferred.reset();
     if (arena_) arena_->release();
 }
 
+bool runs_on_worker(const request& q) noexcept {
+    return checked_request(q.x_).route_of->handler->kind != handler_kind::blocking;
+}
+
 } // namespace detail
+
+using detail::checked_request;
+using detail::checked_response;
 
 // ---- request
 // -----------------------------------------------------------------------------------------------------------
 
 http::verb request::method() const noexcept {
-    return x_.head.method;
+    return checked_request(x_).head.method;
 }
 std::string_view request::target() const noexcept {
-    return x_.head.target();
+    return checked_request(x_).head.target();
 }
 std::string_view request::path() const noexcept {
-    return x_.head.path();
+    return checked_request(x_).head.path();
 }
 std::string_view request::body() const noexcept {
-    return x_.body;
+    return checked_request(x_).body;
 }
 std::string_view request::host() const noexcept {
-    return x_.head.host();
+    return checked_request(x_).head.host();
 }
 unsigned request::version_minor() const noexcept {
-    return x_.head.version_minor;
+    return checked_request(x_).head.version_minor;
 }
 std::string_view request::route_name() const noexcept {
-    return x_.route_of ? x_.route_of->name : std::string_view{};
+    return checked_request(x_).route_of->name;
 }
 bool request::peer_finished() const noexcept {
-    return x_.peer_finished;
+    return checked_request(x_).peer_finished.load(std::memory_order_relaxed);
 }
 worker& request::on() const noexcept {
-    return *x_.on_worker;
+    return *checked_request(x_).on_worker;
+}
+
+std::optional<std::string_view> request::find_param(std::string_view name) const {
+    detail::context& x = checked_request(x_);
+    const auto raw = x.params.find(name, x.matched_path());
+    if (!raw || raw->find('%') == std::string_view::npos) return raw;
+    char* const out = x.allocate(raw->size());
+    const auto size = detail::percent_decode(*raw, out); // the path would have been refused if this could fail
+    return std::string_view(out, size.value_or(0));
 }
 
 std::string_view request::param(std::string_view name) const {
-    const auto raw = x_.params.find(name, x_.matched_path());
-    if (!raw) return {};
-    if (raw->find('%') == std::string_view::npos) return *raw;
-    char* const out = x_.allocate(raw->size());
-    const auto size = detail::percent_decode(*raw, out);
-    return size ? std::string_view(out, *size) : std::string_view{};
+    return find_param(name).value_or(std::string_view{});
 }
 
 result<std::string_view> request::query(std::string_view key) const {
-    const auto decode = [this](std::string_view raw) -> std::optional<std::string_view> {
+    detail::context& x = checked_request(x_);
+    const auto decode = [&x](std::string_view raw) -> std::optional<std::string_view> {
         if (raw.find_first_of("%+") == std::string_view::npos) return raw;
-        char* const out = x_.allocate(raw.size());
+        char* const out = x.allocate(raw.size());
         std::replace_copy(raw.begin(), raw.end(), out, '+', ' ');
         const auto size = detail::percent_decode({out, raw.size()}, out);
         if (!size) return std::nullopt;
         return std::string_view(out, *size);
     };
-    std::string_view rest = x_.head.query();
+    std::string_view rest = x.head.query();
     while (!rest.empty()) {
         const std::string_view pair = rest.substr(0, rest.find('&'));
         rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
@@ -80,23 +95,24 @@ result<std::string_view> request::query(std::string_view key) const {
         const auto name = decode(pair.substr(0, equals));
         if (!name || *name != key) continue;
         const auto value = decode(equals == pair.size() ? std::string_view{} : pair.substr(equals + 1));
-        if (!value) return std::make_error_code(std::errc::illegal_byte_sequence);
+        if (!value) return make_error_code(errc::bad_encoding);
         return *value;
     }
-    return std::make_error_code(std::errc::invalid_argument);
+    return make_error_code(errc::missing);
 }
 
 std::optional<std::string_view> request::field(std::string_view name) const noexcept {
-    return x_.head.find(name);
+    return checked_request(x_).head.find(name);
 }
 
 std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {
     std::optional<std::string_view> found;
-    x_.head.each(http::field::cookie, [&](std::string_view rest) {
+    checked_request(x_).head.each(http::field::cookie, [&](std::string_view rest) {
         while (!found && !rest.empty()) {
             std::string_view pair = rest.substr(0, rest.find(';'));
             rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
             while (pair.starts_with(' ') || pair.starts_with('\t')) pair.remove_prefix(1);
+            while (pair.ends_with(' ') || pair.ends_with('\t')) pair.remove_suffix(1);
             const std::size_t equals = pair.find('=');
             if (equals != std::string_view::npos && pair.substr(0, equals) == name) found = pair.substr(equals + 1);
         }
@@ -105,22 +121,25 @@ std::optional<std::string_view> request::cookie(std::string_view name) const noe
 }
 
 address request::peer() const {
-    return x_.peer.to_address();
+    return checked_request(x_).peer.to_address();
 }
 
 std::stop_token request::stop() const {
-    if (!x_.stopping) {
-        x_.used = true;
-        x_.stopping.emplace();
-        if (x_.orphaned) x_.stopping->request_stop();
+    detail::context& x = checked_request(x_);
+    if (!x.stopping) {
+        x.used = true;
+        x.stopping.emplace();
+        if (x.orphaned) x.stopping->request_stop();
     }
-    return x_.stopping->get_token();
+    return x.stopping->get_token();
 }
 
 // ---- response
 // ----------------------------------------------------------------------------------------------------------
 
 namespace {
+
+constexpr std::string_view text_type = "text/plain; charset=utf-8";
 
 void check(http::errc e, std::string_view name) {
     if (e == http::errc::ok) return;
@@ -129,52 +148,59 @@ void check(http::errc e, std::string_view name) {
                                 std::string(http::message_of(e)));
 }
 
-void type_unless_set(http::response& r, std::string_view type) {
-    if (r.fields().size() == 0 || !r.has("Content-Type")) check(r.content_type(type), "Content-Type");
+bool is_content_type(std::string_view name) noexcept {
+    constexpr std::string_view lower = "content-type";
+    return name.size() == lower.size() && std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) {
+               return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + ('a' - 'A')) : a) == b;
+           });
 }
 
-constexpr std::string_view text_type = "text/plain; charset=utf-8";
+// The response, about to get a body of that type.
+http::response& with_type(detail::context& x, std::string_view type) {
+    http::response& r = checked_response(x).response;
+    if (!x.typed) check(r.content_type(type), "Content-Type");
+    return r;
+}
 
 } // namespace
 
 response& response::status(int code) {
-    if (!x_.response.status(code)) throw std::invalid_argument("response status outside 200 to 999");
+    http::response& r = checked_response(x_).response;
+    if (code == 101 || !r.status(code)) throw std::invalid_argument("response status outside 200 to 999");
     return *this;
 }
 
 int response::status() const noexcept {
-    return x_.response.status();
+    return checked_response(x_).response.status();
 }
 
 response& response::set(std::string_view name, std::string_view value) {
-    check(x_.response.set(name, value), name);
+    check(checked_response(x_).response.set(name, value), name);
+    if (is_content_type(name)) x_.typed = true;
     return *this;
 }
 
 response& response::add(std::string_view name, std::string_view value) {
-    check(x_.response.add(name, value), name);
+    check(checked_response(x_).response.add(name, value), name);
+    if (is_content_type(name)) x_.typed = true;
     return *this;
 }
 
 void response::text(std::string_view s) {
-    type_unless_set(x_.response, text_type);
-    x_.response.body(s);
+    with_type(x_, text_type).body(s);
 }
 
 void response::text(std::string&& s) {
-    type_unless_set(x_.response, text_type);
-    x_.response.body(std::move(s));
+    with_type(x_, text_type).body(std::move(s));
 }
 
 void response::html(std::string_view s) {
-    type_unless_set(x_.response, "text/html; charset=utf-8");
-    x_.response.body(s);
+    with_type(x_, "text/html; charset=utf-8").body(s);
 }
 
 void response::json(const boost::json::value& v) {
-    type_unless_set(x_.response, "application/json");
     // Straight into the storage that the body keeps.
-    std::string& out = x_.response.body_buffer();
+    std::string& out = with_type(x_, "application/json").body_buffer();
     boost::json::serializer s;
     s.reset(&v);
     char part[4096];
@@ -185,13 +211,11 @@ void response::json(const boost::json::value& v) {
 }
 
 void response::bytes(std::string&& s, std::string_view type) {
-    type_unless_set(x_.response, type);
-    x_.response.body(std::move(s));
+    with_type(x_, type).body(std::move(s));
 }
 
 void response::bytes(std::shared_ptr<const std::string> s, std::string_view type) {
-    type_unless_set(x_.response, type);
-    x_.response.body(std::move(s));
+    with_type(x_, type).body(std::move(s));
 }
 
 void response::problem(int code, std::string_view detail) {
@@ -202,69 +226,50 @@ void response::problem(int code, std::string_view detail) {
     o["status"] = code;
     if (!detail.empty()) o["detail"] = boost::json::string_view(detail.data(), detail.size());
     json(std::move(o));
-    set("Content-Type", "application/problem+json");
+    check(x_.response.content_type("application/problem+json"), "Content-Type");
 }
 
 void response::redirect(std::string_view location, int code) {
     if (code != 301 && code != 302 && code != 303 && code != 307 && code != 308)
         throw std::invalid_argument("redirect with a status that is no redirection");
-    status(code);
     set("Location", location);
+    status(code);
     x_.response.no_body();
 }
 
 // ---- responder
 // ---------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// The answer of a responder on its way to the worker.
-struct completion : net::letter {
-    std::shared_ptr<detail::deferral> from;
-    std::function<void(response&)> fill;
-};
-
-} // namespace
-
 responder response::defer() {
-    if (x_.route_of && x_.route_of->handler->kind == detail::handler_kind::blocking)
+    detail::context& x = checked_response(x_);
+    if (x.route_of->handler->kind == detail::handler_kind::blocking)
         throw std::logic_error("a blocking handler answers itself: it cannot defer");
-    if (!x_.deferred) {
-        x_.used = true;
-        x_.deferred = std::make_shared<detail::deferral>(x_.on->mail(), x_);
-    }
-    return responder(x_.deferred);
+    if (x.deferred) throw std::logic_error("the answer was deferred already");
+    if (!x.service->may_suspend()) throw detail::overloaded("too many handlers have not finished");
+    x.used = true;
+    x.deferred = std::make_shared<detail::deferral>(x.on->mail(), x);
+    x.deferred->deliver = [](net::worker& w, net::letter& l) noexcept {
+        const std::shared_ptr<detail::deferral> d = static_cast<detail::deferral&>(l).arrived();
+        d->target->service->complete(w, *d->target, d->fill);
+    };
+    return responder(x.deferred);
 }
 
 responder& responder::operator=(responder&& other) noexcept {
-    responder ended(std::move(*this));
+    const responder ended(std::move(*this));
     deferral_ = std::move(other.deferral_);
     return *this;
 }
 
 responder::~responder() {
-    if (deferral_)
-        complete([](response& r) {
-            r.status(500);
-            r.text("Internal Server Error\n");
-        });
+    if (deferral_) complete({});
 }
 
 bool responder::complete(std::function<void(response&)> fill) {
     const auto d = std::move(deferral_);
-    if (!d) return false;
-    auto c = std::make_unique<completion>();
-    c->from = d;
-    c->fill = std::move(fill);
-    c->deliver = [](net::worker& w, net::letter& l) noexcept {
-        const std::unique_ptr<completion> self(static_cast<completion*>(&l));
-        detail::context& x = *self->from->target;
-        x.service->complete(w, x, self->fill);
-    };
-    if (!d->end(detail::deferral::state::answered)) return false;
-    if (!d->mail->post(*c)) return false;
-    (void)c.release();
-    return true;
+    if (!d || !d->end(detail::deferral::state::answered)) return false;
+    d->fill = std::move(fill);
+    return d->send(d);
 }
 
 } // namespace fastserve

@@ -1,6 +1,8 @@
 // One request in work, as the application layer keeps it.
 #pragma once
 
+#include "deferral.hpp"
+
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/net/exchange.hpp>
 #include <fastserve/net/worker.hpp>
@@ -13,33 +15,49 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <memory_resource>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 namespace fastserve::detail {
 
 struct route;
 class application;
-class context;
 
-// What a responder and its request share. The state decides who answers: exactly one change away from `open` wins.
-struct deferral {
-    enum class state : int { open, answered, gone };
+// What of a context a handler may use, in debug builds; in others nobody asks.
+class usable_parts {
+public:
+    enum part : unsigned { none = 0, request = 1, response = 2, both = 3 };
 
-    explicit deferral(std::shared_ptr<net::mailbox> m, context& x) noexcept : mail(std::move(m)), target(&x) {}
-
-    std::atomic<state> now{state::open};
-    const std::shared_ptr<net::mailbox> mail;
-    // Touched on the worker's thread alone, and only while the state is not `gone`.
-    context* const target;
-
-    // True for the one who ends it.
-    bool end(state how) noexcept {
-        state expected = state::open;
-        return now.compare_exchange_strong(expected, how, std::memory_order_acq_rel, std::memory_order_acquire);
+#ifdef NDEBUG
+    void set(part, const route*) noexcept {}
+    bool has(part) const noexcept {
+        return true;
     }
+    const route* last_route() const noexcept {
+        return nullptr;
+    }
+#else
+    // Relaxed: who uses a part on the wrong thread is to be told, not to be synchronised with.
+    void set(part p, const route* r) noexcept {
+        parts_.store(p, std::memory_order_relaxed);
+        route_.store(r, std::memory_order_relaxed);
+    }
+    bool has(part p) const noexcept {
+        return parts_.load(std::memory_order_relaxed) & p;
+    }
+    // The one whose handler used it last.
+    const route* last_route() const noexcept {
+        return route_.load(std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<part> parts_{none};
+    std::atomic<const route*> route_{nullptr};
+#endif
 };
 
 class context final : public net::exchange {
@@ -51,7 +69,7 @@ public:
         if (used) [[unlikely]]
             forget();
         route_of = nullptr;
-        live = starting = completed = counted = false;
+        live = starting = completed = counted = typed = false;
     }
     // Called by the pool on release.
     void reset() noexcept {
@@ -68,10 +86,16 @@ public:
     route_params params;
     std::string_view normal; // the path's normal form, in the arena; empty: the path is what was matched
     bool used = false;       // something below was
-    bool live = false;       // its handler has not ended
+    bool live = false;       // its handler, not a blocking one, has not ended
     bool starting = false;   // its coroutine runs for the first time
     bool completed = false;  // ... and had returned by then
     bool counted = false;    // in its route's requests in flight
+    bool typed = false;      // the handler has set Content-Type by name
+    usable_parts usable;
+
+    // In the list of its worker's suspended ones.
+    context* previous_suspended = nullptr;
+    context* next_suspended = nullptr;
 
     // What `params` index.
     std::string_view matched_path() const noexcept { return normal.empty() ? head.path() : normal; }
@@ -87,6 +111,7 @@ public:
     boost::asio::cancellation_signal cancel;
     std::optional<std::stop_source> stopping;
     std::shared_ptr<deferral> deferred;
+    std::exception_ptr failed; // what a blocking handler threw, on its way to the worker
 
 private:
     void forget() noexcept;
@@ -94,5 +119,27 @@ private:
     std::optional<std::pmr::monotonic_buffer_resource> arena_;
     std::array<std::byte, 512> first_block_;
 };
+
+// Every exchange of an application is one.
+inline context& as_context(net::exchange& e) noexcept {
+    return static_cast<context&>(e);
+}
+
+// A handler has ended, and something of it goes on to use what was lent to it: names the route and ends the program.
+[[noreturn]] void used_too_late(const context&, const char* what) noexcept;
+
+inline const context& checked_request(const context& x) noexcept {
+    if (!x.usable.has(usable_parts::request)) [[unlikely]]
+        used_too_late(x, "request");
+    return x;
+}
+inline context& checked_request(context& x) noexcept {
+    return const_cast<context&>(checked_request(std::as_const(x)));
+}
+inline context& checked_response(context& x) noexcept {
+    if (!x.usable.has(usable_parts::response)) [[unlikely]]
+        used_too_late(x, "response");
+    return x;
+}
 
 } // namespace fastserve::detail

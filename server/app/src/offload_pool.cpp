@@ -2,53 +2,58 @@
 
 #include <fastserve/net/signals_blocked.hpp>
 
+#include <new>
 #include <system_error>
 #include <utility>
 
 namespace fastserve::detail {
 
-bool offload_pool::submit(std::function<void()> job) noexcept {
-    try {
+bool offload_pool::submit(job j) noexcept {
+    {
         const std::lock_guard lock(mutex_);
-        const bool full = idle_ == 0 && threads_.size() >= most_threads_ && queue_.size() >= most_queued_;
-        if (stopped_ || full) {
+        const std::size_t unfinished = running_ + queue_.size();
+        bool accepted = !stopped_ && unfinished < most_threads_ + most_queued_;
+        // Without another thread those that are there will do; without any the job cannot be promised.
+        if (accepted && unfinished >= threads_.size() && threads_.size() < most_threads_)
+            accepted = start_thread() || !threads_.empty();
+        if (accepted) {
+            try {
+                queue_.push_back(std::move(j));
+            } catch (const std::bad_alloc&) {
+                accepted = false;
+            }
+        }
+        if (!accepted) {
             ++refused_;
             return false;
         }
-        queue_.push_back(std::move(job));
-        if (idle_ < queue_.size() && threads_.size() < most_threads_) {
-            try {
-                const net::all_signals_blocked inherited;
-                threads_.emplace_back([this] { run(); });
-            } catch (const std::system_error&) {
-                // Those that are there will do; with none, the job cannot be promised.
-                if (threads_.empty()) {
-                    queue_.pop_back();
-                    ++refused_;
-                    return false;
-                }
-            }
-        }
-    } catch (const std::bad_alloc&) {
-        return false;
     }
     work_.notify_one();
     return true;
 }
 
+bool offload_pool::start_thread() {
+    try {
+        const net::all_signals_blocked inherited;
+        threads_.emplace_back([this] { run(); });
+        return true;
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+    return false;
+}
+
 void offload_pool::run() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {
-        ++idle_;
         work_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
-        --idle_;
         if (stopped_) return;
-        std::function<void()> job = std::move(queue_.front());
+        job j = std::move(queue_.front());
         queue_.pop_front();
         ++running_;
         lock.unlock();
-        job();
-        job = nullptr;
+        j(true);
+        j = nullptr;
         lock.lock();
         --running_;
     }
@@ -61,15 +66,16 @@ offload_pool::counts offload_pool::now() const {
 
 void offload_pool::stop() {
     std::vector<std::thread> threads;
+    std::deque<job> left;
     {
         const std::lock_guard lock(mutex_);
         stopped_ = true;
         threads.swap(threads_);
+        left.swap(queue_);
     }
     work_.notify_all();
+    for (const job& j : left) j(false);
     for (std::thread& t : threads) t.join();
-    const std::lock_guard lock(mutex_);
-    queue_.clear();
 }
 
 } // namespace fastserve::detail

@@ -1,10 +1,10 @@
 // Threads for handlers that wait or compute for long: a bounded queue and at most so many threads.
 //
-// Thread safety: submit() and counts() from any thread; stop() from one that is not the pool's.
+// Thread safety: submit() and now() from any thread; stop() from one that is not the pool's, once at a time.
 //
-// Invariants: running + queued jobs are bounded; a job that was accepted runs exactly once, or is dropped by stop().
-// The threads are started as jobs need them, so that a server that never blocks has none. A lock is fine here: what is
-// submitted takes far longer than it.
+// Invariants: running + queued jobs <= threads + queue; a job that was accepted is called exactly once, with true on a
+// thread of the pool, or with false by stop(). The threads are started as jobs need them, so that a server that never
+// blocks has none. A lock is fine here: what is submitted takes far longer than it.
 #pragma once
 
 #include <condition_variable>
@@ -20,6 +20,9 @@ namespace fastserve::detail {
 
 class offload_pool {
 public:
+    // Must not throw. The argument: whether it runs; if not, the pool has stopped, and it only says so to who waits.
+    using job = std::function<void(bool)>;
+
     struct counts {
         std::uint64_t running = 0, queued = 0, refused = 0;
     };
@@ -29,23 +32,23 @@ public:
     offload_pool(const offload_pool&) = delete;
     offload_pool& operator=(const offload_pool&) = delete;
 
-    // False: all threads are busy and the queue is full, or the pool has stopped; the job will not run. Jobs must not
-    // throw.
-    bool submit(std::function<void()> job) noexcept;
+    // False: all threads are busy and the queue is full, there is no memory, or the pool has stopped. The job is then
+    // not called.
+    bool submit(job j) noexcept;
     counts now() const;
-    // Waits for the jobs that run; those that wait are dropped. Nothing is accepted any more.
+    // Waits for the jobs that run; those that wait are called with false. Nothing is accepted any more.
     void stop();
 
 private:
     void run() noexcept;
+    bool start_thread();
 
     const unsigned most_threads_;
     const std::size_t most_queued_;
     mutable std::mutex mutex_;
     std::condition_variable work_;
-    std::deque<std::function<void()>> queue_;
+    std::deque<job> queue_;
     std::vector<std::thread> threads_;
-    std::size_t idle_ = 0;
     std::uint64_t running_ = 0;
     std::uint64_t refused_ = 0;
     bool stopped_ = false;

@@ -46,6 +46,10 @@ int server::run(std::string_view where) {
 int server::run() {
     if (!impl_->settings.log) impl_->settings.log = to_stderr;
     const auto& app = impl_->app;
+    if (impl_->users_loop) {
+        app.log(log_level::error, "run() is for a server with workers of its own: run the loop, and stop() there");
+        return 1;
+    }
 
     boost::asio::io_context loop(1);
     boost::asio::signal_set signals(loop, SIGTERM, SIGINT, SIGHUP);
@@ -60,19 +64,27 @@ int server::run() {
 
     drain_report report;
     std::thread stopper;
+    bool stopped = false;
     std::function<void()> wait = [&] {
         signals.async_wait([&](const boost::system::error_code& e, int signal) {
-            if (e) return;
+            if (e || stopped) return;
             if (signal == SIGHUP) {
                 app.log(log_level::info, "SIGHUP: nothing to reload");
             } else if (!stopper.joinable()) {
                 app.log(log_level::info, "draining: a second signal ends at once");
                 stopper = std::thread([&] {
                     report = stop();
-                    boost::asio::post(loop, [&] { signals.cancel(); });
+                    boost::asio::post(loop, [&] {
+                        stopped = true;
+                        signals.cancel();
+                    });
                 });
             } else {
+                app.log(log_level::warning, "ending at once");
                 abort();
+                // Whoever waits for a blocking handler that does not look at its stop token may still kill us.
+                signals.clear();
+                return;
             }
             wait();
         });

@@ -4,7 +4,10 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace fastserve {
@@ -29,6 +32,9 @@ static_assert(static_cast<int>(pin::automatic) == static_cast<int>(net::pin::aut
               static_cast<int>(pin::on) == static_cast<int>(net::pin::on) &&
               static_cast<int>(pin::off) == static_cast<int>(net::pin::off));
 
+// How long cancelled handlers on a user's loop have to end.
+constexpr std::chrono::milliseconds last_steps{1'000};
+
 pool_counts counts_of(const pool::pool_stats& s) noexcept {
     return {s.hits, s.misses, s.in_use, s.high_water, s.bytes_retained};
 }
@@ -39,23 +45,52 @@ server::impl::impl(options o, detail::route_table& routes)
     : settings(std::move(o)), app(settings, routes), workers(app, net_options(settings)) {}
 
 server::impl::impl(options o, detail::route_table& routes, boost::asio::io_context& loop)
-    : settings(std::move(o)), app(settings, routes), workers(app, net_options(settings), loop) {}
+    : settings(std::move(o)), users_loop(&loop), app(settings, routes), workers(app, net_options(settings), loop) {}
 
 server::impl::~impl() {
     workers.abort_drain();
-    workers.stop();
-    app.offload().stop(); // its jobs refer to exchanges and loops
+    stop();
 }
 
-// Once: what listen() and start() need.
 error_code server::impl::open() {
-    if (opened) return {};
-    if (const auto e = workers.open()) return e;
-    if (const auto e = app.open(
-            workers.size(), [this](unsigned i) -> auto& { return workers.at(i).context(); }))
-        return e;
-    opened = true;
-    return {};
+    if (opened) return *opened;
+    opened = workers.open();
+    if (!*opened)
+        opened = app.open(
+            workers.size(), [this](unsigned i) -> auto& { return workers.at(i).context(); });
+    return *opened;
+}
+
+drain_report server::impl::stop() {
+    if (ended.exchange(true)) return {};
+    const net::drain_report r = workers.stop();
+    dog.stop();
+    app.offload().stop(); // its jobs refer to exchanges and loops
+    if (users_loop) {
+        // The loop goes on without us: handlers that were cancelled come to their end while what they use is there.
+        const auto until = std::chrono::steady_clock::now() + last_steps;
+        while (app.suspended() != 0 && std::chrono::steady_clock::now() < until) {
+            if (users_loop->stopped()) users_loop->restart();
+            users_loop->run_for(std::chrono::milliseconds(1));
+        }
+    }
+    if (!app.close(users_loop == nullptr)) app.log(log_level::error, "a handler has not ended though it was cancelled");
+    return {r.connections_cut, r.handlers_cut};
+}
+
+void server::impl::look_for_stalls() {
+    const std::uint64_t now = net::worker::clock_ms();
+    for (unsigned i = 0; i < workers.size(); ++i) {
+        const net::worker& w = workers.at(i);
+        const std::uint64_t since = net::read(w.counters().busy_since_ms);
+        if (!w.stalled(now) || stalls_told[i] == since) continue;
+        const detail::route* const r = app.running_on(i);
+        if (!r) continue; // many events, or a coroutine between two waits
+        stalls_told[i] = since;
+        app.log(log_level::warning, "worker " + std::to_string(i) + " has been kept for " +
+                                        std::to_string(now - since) + " ms by the handler of " + r->name +
+                                        ": use blocking() or a coroutine for what waits");
+    }
 }
 
 server::server(options o) : impl_(std::make_unique<impl>(std::move(o), *routes_)) {}
@@ -67,18 +102,28 @@ result<address> server::listen(std::string_view where) {
     const result<address> at = address::parse(where);
     if (!at) return at.error();
     if (const error_code e = impl_->open()) return e;
+    if (impl_->ended) return std::make_error_code(std::errc::operation_not_permitted);
+    const std::lock_guard lock(impl_->listeners);
     return impl_->workers.listen(*at);
 }
 
 error_code server::start() {
     if (const error_code e = impl_->open()) return e;
+    if (impl_->started || impl_->ended) return std::make_error_code(std::errc::operation_not_permitted);
+    impl_->started = true;
     routes_->freeze();
-    return impl_->workers.start();
+    if (const error_code e = impl_->workers.start()) return e;
+    impl_->stalls_told.resize(workers());
+    try {
+        impl_->dog.start([i = impl_.get()] { i->look_for_stalls(); });
+    } catch (const std::system_error& e) {
+        impl_->app.log(log_level::warning, std::string("stalled handlers will not be reported: ") + e.what());
+    }
+    return {};
 }
 
 drain_report server::stop() {
-    const net::drain_report r = impl_->workers.stop();
-    return {r.connections_cut, r.handlers_cut};
+    return impl_->stop();
 }
 
 void server::abort() noexcept {
@@ -107,7 +152,10 @@ stats server::snapshot() const {
     const net::worker_pool& pool = impl_->workers;
     stats s;
     s.connections = pool.open_connections();
-    s.starved = pool.starved();
+    {
+        const std::lock_guard lock(impl_->listeners);
+        s.starved = pool.starved();
+    }
     const auto offloaded = impl_->app.offload().now();
     s.offload_running = offloaded.running;
     s.offload_queued = offloaded.queued;

@@ -2,9 +2,16 @@
 #pragma once
 
 #include "application.hpp"
+#include "watchdog.hpp"
 
 #include <fastserve/net/worker_pool.hpp>
 #include <fastserve/server.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
 
 namespace fastserve {
 
@@ -14,12 +21,23 @@ struct server::impl {
     impl(options, detail::route_table&, boost::asio::io_context&);
     ~impl();
 
+    // What listen() and start() need. Once; the result stays.
     error_code open();
+    drain_report stop();
+    // For the watchdog: names the routes whose handlers keep a worker from its loop.
+    void look_for_stalls();
 
     options settings;
+    boost::asio::io_context* const users_loop = nullptr;
     detail::application app;
     net::worker_pool workers;
-    bool opened = false;
+    std::optional<error_code> opened;
+    bool started = false;
+    std::atomic<bool> ended{false};
+    mutable std::mutex listeners; // guards those of `workers`: snapshot() may meet a listen()
+
+    std::vector<std::uint64_t> stalls_told; // the watchdog's: when the stall began that was told last, by worker
+    detail::watchdog dog;
 };
 
 } // namespace fastserve

@@ -1,8 +1,11 @@
 // What a coroutine handler can await besides Asio's own operations.
 //
-// Thread: to be awaited in a coroutine that runs on a worker; it is resumed on the same worker. Errors: when the peer
-// leaves, the deadline passes or the server cuts its drain short, pending waits end with operation_aborted: sleep_for
-// and offload throw it as boost::system::system_error, which ends the handler; readable and writable return it.
+// Thread: to be awaited in a coroutine that runs on a worker; it is resumed on the same worker.
+//
+// Errors: when the peer leaves, the deadline passes or the server cuts its drain short, a pending wait ends with
+// boost::asio::error::operation_aborted: sleep_for and offload throw it as boost::system::system_error, readable and
+// writable return it. From then on every co_await of the coroutine throws it, as in all of Asio's coroutines, so that a
+// handler ends even if it does not look; boost::asio::this_coro::reset_cancellation_state lets one await again.
 #pragma once
 
 #include <fastserve/types.hpp>
@@ -18,8 +21,9 @@ namespace fastserve {
 
 awaitable<> sleep_for(std::chrono::milliseconds);
 
-// Waits until a descriptor that is not fastserve's (a database client's, say) can be read or written. It stays its
-// owner's, and must stay open until the wait has ended.
+// Waits until a descriptor that is not fastserve's (a database client's, say) can be read or written, or has failed. It
+// stays its owner's, and must stay open until the wait has ended. Several waits for one descriptor are allowed. Errors:
+// also operation_not_permitted for what epoll cannot wait for, such as a regular file.
 awaitable<result<void>> readable(int fd);
 awaitable<result<void>> writable(int fd);
 
@@ -28,9 +32,10 @@ awaitable<> run_offloaded(std::function<void()> job);
 }
 
 // Runs `f` on the offload pool and resumes with what it returned, or rethrows what it threw. When the pool's queue is
-// full, throws std::system_error with resource_unavailable_try_again at once.
+// full, throws at once what, uncaught, answers 503 with Retry-After (a std::runtime_error).
 //
-// Once `f` runs it is not interrupted; it may use what the coroutine holds, because the coroutine waits for it.
+// A job that still waits in the queue is dropped when the wait is cancelled. Once `f` runs it is not interrupted, and
+// the coroutine waits for it: it may use what the coroutine holds.
 template <class F>
 auto offload(F f) -> awaitable<std::invoke_result_t<F>> {
     using R = std::invoke_result_t<F>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fastserve/awaiting.hpp>
+#include <fastserve/error.hpp>
 #include <fastserve/request.hpp>
 #include <fastserve/response.hpp>
 #include <fastserve/router.hpp>

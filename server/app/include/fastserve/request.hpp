@@ -1,6 +1,7 @@
 // The request as a handler sees it.
 #pragma once
 
+#include <fastserve/error.hpp>
 #include <fastserve/types.hpp>
 
 #include <charconv>
@@ -11,38 +12,55 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 namespace fastserve {
 
+class request;
 class worker;
 
 namespace detail {
 class context;
+bool runs_on_worker(const request&) noexcept;
 
-// Text from the wire as a T: the whole of it, or invalid_argument or result_out_of_range.
+// Spelled out, because a result<bool> or result<std::string> could be made of many things.
+template <class T>
+result<T> good(T&& value) {
+    return {boost::system::in_place_value, std::forward<T>(value)};
+}
+template <class T>
+result<T> bad(errc e) {
+    return {boost::system::in_place_error, make_error_code(e)};
+}
+
+// Text from the wire as a T: the whole of it, or errc::malformed or errc::out_of_range.
 template <class T>
 result<T> parse_as(std::string_view text) {
     if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
-        return T(text);
+        return good(T(text));
     } else if constexpr (std::is_same_v<T, bool>) {
-        if (text == "true" || text == "1") return true;
-        if (text == "false" || text == "0") return false;
-        return std::make_error_code(std::errc::invalid_argument);
+        if (text == "true" || text == "1") return good(true);
+        if (text == "false" || text == "0") return good(false);
+        return bad<T>(errc::malformed);
     } else {
         static_assert(std::is_arithmetic_v<T>, "param<T> and query<T> take numbers, bool, std::string and string_view");
         T value{};
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc{}) return std::make_error_code(error);
-        if (end != text.data() + text.size()) return std::make_error_code(std::errc::invalid_argument);
-        return value;
+        const char* const all = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), all, value);
+        if (end != all || error == std::errc::invalid_argument) return bad<T>(errc::malformed);
+        if (error != std::errc{}) return bad<T>(errc::out_of_range);
+        return good(std::move(value));
     }
 }
 } // namespace detail
 
 // Lifetime: the request and every view it hands out are good until the handler ends; for a coroutine, until it returns;
-// for a deferred answer, until the handler that deferred it returns. Copy what must live longer.
+// for a deferred answer, until the handler that deferred it returns. Copy what must live longer. A debug build of the
+// library names the route of who uses it later, and ends the program.
 //
-// Thread: the one the handler runs on. In debug builds, use after the end is reported with the route's name.
+// Thread: the one the handler runs on.
+//
+// Errors: what is not there is nullopt, empty or errc::missing; nothing throws but std::bad_alloc.
 class request {
 public:
     request(const request&) = delete;
@@ -62,30 +80,33 @@ public:
 
     // The route that was found: its name, or its pattern if it was given none.
     std::string_view route_name() const noexcept;
-    // What {name} matched, percent-decoded. Empty if the route has no such parameter.
+    // What {name} matched, percent-decoded (RFC 3986 2.1). Empty if the route has no such parameter.
     std::string_view param(std::string_view name) const;
+    // The same as a number, bool (true, false, 1 or 0) or string: errc::malformed, out_of_range, or missing.
     template <class T>
     result<T> param(std::string_view name) const {
-        return detail::parse_as<T>(param(name));
+        const auto text = find_param(name);
+        if (!text) return detail::bad<T>(errc::missing);
+        return detail::parse_as<T>(*text);
     }
-    // The first value of a key in the query, with + and percent-encoding decoded. no_such_key if it is not there,
-    // illegal_byte_sequence if it is not valid encoding.
+    // The first value of a key in the query, with + and percent-encoding decoded as forms write them; empty for a key
+    // without '='. errc::missing or bad_encoding.
     result<std::string_view> query(std::string_view key) const;
     template <class T>
     result<T> query(std::string_view key) const {
         const auto text = query(key);
-        if (!text) return text.error();
+        if (!text) return {boost::system::in_place_error, text.error()};
         return detail::parse_as<T>(*text);
     }
 
     // The value of the first line of this name, compared without regard to case. O(1) for well-known fields.
     std::optional<std::string_view> field(std::string_view name) const noexcept;
-    // The value of a cookie (RFC 6265 5.4).
+    // The value of the first cookie of this name, as it was sent (RFC 6265 4.2).
     std::optional<std::string_view> cookie(std::string_view name) const noexcept;
 
     address peer() const;
-    // Asked to stop when the peer has left, the deadline has passed, or the server is being cut short. May be kept and
-    // used on any thread.
+    // Asked to stop when the peer has left, the deadline has passed, or the server is being cut short; the answer will
+    // then reach nobody. May be kept and used on any thread. Callbacks run on the worker and must not throw.
     std::stop_token stop() const;
     // The peer has shut down its sending side; it may still read the answer.
     bool peer_finished() const noexcept;
@@ -94,7 +115,9 @@ public:
 
 private:
     friend class detail::context;
+    friend bool detail::runs_on_worker(const request&) noexcept;
     explicit request(detail::context& x) noexcept : x_(x) {}
+    std::optional<std::string_view> find_param(std::string_view name) const;
 
     detail::context& x_;
 };

@@ -23,8 +23,10 @@ struct deferral;
 
 // A promise to answer later, from any thread.
 //
-// Move-only. It refers to the request through the worker's mailbox and not through the connection: it may outlive the
-// connection and the server, and then complete() returns false. Destroyed without an answer it answers 500.
+// Lifetime: its own. It refers to the request through the worker's mailbox and not through the connection: it may
+// outlive the connection and the server, and then complete() returns false. Destroyed without an answer it answers 500.
+//
+// Thread: any, one at a time. Move-only.
 class responder {
 public:
     responder() noexcept = default;
@@ -32,8 +34,9 @@ public:
     responder& operator=(responder&&) noexcept;
     ~responder();
 
-    // Runs `fill` on the worker, with the response, and sends it. False, and `fill` is not run: the peer has left, it
-    // was answered already, or the server has stopped. True is no receipt: the peer may still leave before `fill` runs.
+    // Runs `fill` on the worker, with the response as the handler left it, and sends that. False, and `fill` is not
+    // run: the peer has left, the deadline has passed, the handler threw, it was answered already, or the server has
+    // stopped. True is no receipt: the peer may still leave before `fill` runs. An exception of `fill` is a 500.
     bool complete(std::function<void(response&)> fill);
 
 private:
@@ -43,7 +46,8 @@ private:
     std::shared_ptr<detail::deferral> deferral_;
 };
 
-// Lifetime: good until the handler ends; for a coroutine, until it returns. What is given as a view is copied.
+// Lifetime: good until the handler ends; for a coroutine, until it returns. What is given as a view is copied. A debug
+// build of the library names the route of who uses it later, and ends the program.
 //
 // Thread: the one the handler runs on.
 //
@@ -63,7 +67,8 @@ public:
     // Beside those that are there.
     response& add(std::string_view name, std::string_view value);
 
-    // A body with its Content-Type, unless that was set before. The last call counts.
+    // A body with its Content-Type, unless the handler sets or has set that field itself. The last call counts. Not
+    // sent where there is none: to HEAD, with 204 and 304 (RFC 9110 6.4.1).
     void text(std::string_view);
     void text(std::string&&);
     void text(const char* s) { text(std::string_view(s)); }
@@ -77,7 +82,9 @@ public:
     // 301, 302, 303, 307 or 308. The location is sent as it is.
     void redirect(std::string_view location, int status = 302);
 
-    // The answer comes later: the handler may return without one. The request's views end with the handler.
+    // The answer comes later: the handler may return without one. The request's views end with the handler. Once, and
+    // not in a blocking handler, else throws std::logic_error. Over limits::suspended_exchanges it throws something
+    // that, uncaught, answers 503 with Retry-After.
     responder defer();
 
 private:

@@ -49,7 +49,7 @@ struct options {
     std::function<void(const log_record&)> log{}; // called on any thread; must not throw. Empty: run() writes to stderr
 };
 
-// How stop() ended.
+// How stop() ended: what was still in flight when the grace was over.
 struct drain_report {
     std::uint64_t connections_cut{};
     std::uint64_t handlers_cut{};
@@ -63,7 +63,7 @@ struct pool_counts {
 struct worker_counts {
     std::uint64_t connections{}, requests{}, accepted{}, closed{}, refused{}, timed_out{}, moved_in{}, moved_out{},
         suspended{};
-    bool stalled{}; // a handler has kept it for long
+    bool stalled{}; // a handler has kept it for more than 50 ms
 };
 
 // Numbers of one moment, roughly: workers count on while they are read.
@@ -74,16 +74,21 @@ struct stats {
     std::vector<worker_counts> workers{};
 };
 
-// Thread: registration, listen() and start() on one thread; snapshot(), draining() and request_stop() on any; stop() on
-// any thread that is none of the server's own. The library prints nothing, never exits, and takes no signals, except in
-// run().
+// Lifetime: it outlives everything made with it: per_worker, what handlers capture must outlive it or its stop().
+//
+// Thread: registration, listen() and start() on one thread; snapshot(), draining(), request_drain() and abort() on any;
+// stop() on any thread that is none of the server's own. The library prints nothing, never exits, and takes no signals,
+// except in run().
+//
+// Errors: returned; registering routes throws (router.hpp).
 class server : public router {
 public:
     explicit server(options = {});
     // Serves on your loop, with one worker, which is not pinned. One thread runs the loop. start() adds work to it that
-    // stop() takes away; call stop() on the thread of the loop, before the loop or the server is destroyed.
+    // stop() takes away; stop() is called on the thread of the loop, not in a handler, and runs the loop until it is
+    // done. Destroy the server before the loop.
     explicit server(boost::asio::io_context&, options = {});
-    // Stops at once what was not stopped.
+    // Stops at once what was not stopped; blocking handlers that run are waited for.
     ~server();
 
     // "127.0.0.1:8080", "[::]:80" (both families), ":80", "unix:/run/x.sock", "unix:@name", "fd:3". Port 0 lets the
@@ -91,11 +96,14 @@ public:
     // Connections that come before start() wait in the queue.
     result<address> listen(std::string_view where);
 
-    // Starts the workers; returns when they are on their way. Routes are fixed from now on.
+    // Starts the workers; returns when they are on their way. Routes are fixed from now on. Once: a second call, or one
+    // after stop(), is operation_not_permitted.
     error_code start();
 
-    // Drains and stops (design: answers say close, queues are emptied, what is in flight finishes within the grace).
-    // Returns when the last thread has ended; a server is not started again.
+    // Drains and stops: answers say close, accepting goes on for the drain delay, whoever is in a listener's queue is
+    // served, and what is in flight has the grace to finish; then it is cut, and handlers are cancelled. Returns when
+    // the last thread has ended, which a blocking handler that does not look at request::stop() delays. A second call
+    // does nothing; a server is not started again.
     drain_report stop();
     // Makes a stop() that runs cut short what it waits for.
     void abort() noexcept;
@@ -109,8 +117,8 @@ public:
     const fastserve::options& settings() const noexcept;
 
     // For main: listens at `where`, serves until SIGTERM or SIGINT, drains, and returns the exit status: 0, or 1 with a
-    // line to the log when it could not start or had to cut requests. A second signal ends the drain at once. SIGHUP is
-    // logged and ignored. Signals are taken for the time of the call.
+    // line to the log when it could not start or had to cut requests. A second signal ends the drain at once, and a
+    // third one is the system's, which kills. SIGHUP is logged and ignored. Signals are taken for the time of the call.
     int run(std::string_view where);
     // The same for what listen() has opened.
     int run();

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -38,21 +39,29 @@ private:
 
 unsigned worker_count(const server&) noexcept;
 
+namespace detail {
+// Whether the handler of this request runs on its worker's thread: all but blocking ones do.
+bool runs_on_worker(const request&) noexcept;
+} // namespace detail
+
 // One T a worker, for what must not be shared between threads: a database pool, a cache, a generator of numbers. Made
 // on the worker's own thread when a handler there first asks for it.
 //
-// Lifetime: declare it after the server and stop the server first. If T holds I/O objects, make them with
-// worker::executor().
+// Lifetime: declare it after the server, and stop the server before it ends. If T holds I/O objects, make them with
+// worker::executor(). Thread: the worker's.
 template <class T>
 class per_worker {
 public:
-    per_worker(server& s, std::function<T(worker&)> make) : make_(std::move(make)), slots_(slots_for(s)) {}
+    // `make` is called on several threads at once.
+    per_worker(server& s, std::function<T(worker&)> make) : make_(std::move(make)), slots_(worker_count(s)) {}
 
-    // The T of the worker that serves this request. Throws what making it throws.
+    // The T of the worker that serves this request. Throws what making it throws, and std::logic_error in a blocking
+    // handler, whose thread is not the worker's.
     T& operator()(const request& q) {
+        if (!detail::runs_on_worker(q)) throw std::logic_error("per_worker is not for blocking handlers");
         worker& w = q.on();
         std::unique_ptr<T>& slot = slots_[w.index()].value;
-        if (!slot) slot = std::make_unique<T>(make_(w));
+        if (!slot) slot.reset(new T(make_(w))); // not make_unique: T may be one that cannot be moved
         return *slot;
     }
 
@@ -61,7 +70,6 @@ private:
     struct alignas(64) place {
         std::unique_ptr<T> value;
     };
-    static std::size_t slots_for(const server& s) { return worker_count(s); }
 
     std::function<T(worker&)> make_;
     std::vector<place> slots_;

@@ -21,9 +21,9 @@ class handler {
 public:
     explicit handler(handler_kind k) noexcept : kind(k) {}
     virtual ~handler() = default;
-    // For plain and blocking ones.
+    // Only for plain and blocking ones.
     virtual void call(request&, response&) = 0;
-    // For coroutines.
+    // Only for coroutines.
     virtual awaitable<> start(request&, response&) = 0;
 
     const handler_kind kind;
@@ -82,23 +82,19 @@ public:
         : handler(k), h_(std::move(h)) {}
 
     void call(request& q, response& a) override {
-        if constexpr (is_awaitable<returned>)
-            (void)q, (void)a;
-        else if constexpr (std::is_void_v<returned>)
+        if constexpr (std::is_void_v<returned>)
             invoke(h_, q, a);
-        else
+        else if constexpr (!is_awaitable<returned>)
             respond(a, invoke(h_, q, a));
     }
 
     awaitable<> start(request& q, response& a) override {
-        if constexpr (!is_awaitable<returned>) {
-            call(q, a);
-            return {};
-        } else if constexpr (std::is_same_v<returned, awaitable<>>) {
+        if constexpr (std::is_same_v<returned, awaitable<>>)
             return invoke(h_, q, a);
-        } else {
+        else if constexpr (is_awaitable<returned>)
             return start_with_value(q, a);
-        }
+        else
+            return {};
     }
 
 private:
@@ -112,6 +108,9 @@ std::unique_ptr<handler> make_handler(H h) {
     if constexpr (is_blocking<H>) {
         using inner = decltype(h.call);
         static_assert(invocable_handler<inner>, "a handler takes (request&, response&), (const request&) or nothing");
+        static_assert(!is_awaitable<decltype(invoke(std::declval<inner&>(), std::declval<request&>(),
+                                                    std::declval<response&>()))>,
+                      "a coroutine cannot be blocking(): let it await offload()");
         return std::make_unique<typed_handler<inner>>(std::move(h.call), handler_kind::blocking);
     } else {
         static_assert(invocable_handler<H>, "a handler takes (request&, response&), (const request&) or nothing");

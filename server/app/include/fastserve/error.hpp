@@ -1,0 +1,33 @@
+// What can be wrong with what a handler asks of a request.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+
+namespace fastserve {
+
+// One value a fault. Zero is success, as in every error enum.
+enum class errc : std::uint8_t {
+    ok = 0,
+    missing,      // no such parameter or key
+    malformed,    // not what the type asked for looks like
+    out_of_range, // a number, but none that the type can hold
+    bad_encoding, // '%' without two hexadecimal digits, or an encoded NUL
+};
+
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::bad_encoding) + 1;
+
+// One line, without the peer's bytes in it: it may be sent as the detail of a problem.
+std::string_view message_of(errc e) noexcept;
+
+const std::error_category& app_category() noexcept;
+
+inline std::error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), app_category()};
+}
+
+} // namespace fastserve
+
+template <>
+struct std::is_error_code_enum<fastserve::errc> : std::true_type {};

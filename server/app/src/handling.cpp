@@ -1,0 +1,255 @@
+// How an application runs handlers, and how those that did not finish at once come to their end.
+#include "answers.hpp"
+#include "application.hpp"
+#include "overloaded.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace fastserve::detail {
+
+bool application::enter(context& x) noexcept {
+    const detail::route& r = *x.route_of;
+    // Whoever suspends is counted when it does: workers that look at the same moment may exceed the limit by one each.
+    if (r.handler->kind != handler_kind::plain && !may_suspend()) return false;
+    if (r.max_in_flight == 0) [[likely]]
+        return true;
+    if (r.in_flight.fetch_add(1, std::memory_order_relaxed) < r.max_in_flight) {
+        x.counted = true;
+        return true;
+    }
+    r.in_flight.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+}
+
+void application::leave(context& x) noexcept {
+    if (!x.counted) return;
+    x.counted = false;
+    x.route_of->in_flight.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool application::handle(net::worker& w, net::exchange& e) noexcept {
+    context& x = as_context(e);
+    if (!enter(x)) [[unlikely]] {
+        refuse_for_now(x.response);
+        return true;
+    }
+    bool answered = false;
+    std::atomic<const detail::route*>& running = places_[w.index()]->running;
+    running.store(x.route_of, std::memory_order_relaxed);
+    switch (x.route_of->handler->kind) {
+    case handler_kind::plain:
+        answered = run_plain(x);
+        break;
+    case handler_kind::coroutine:
+        answered = run_coroutine(w, x);
+        break;
+    case handler_kind::blocking:
+        answered = run_blocking(w, x);
+        break;
+    }
+    running.store(nullptr, std::memory_order_relaxed);
+    if (answered) [[likely]]
+        leave(x);
+    else
+        suspend(w, x);
+    return answered;
+}
+
+bool application::run_plain(context& x) noexcept {
+    x.live = true;
+    x.usable.set(usable_parts::both, x.route_of);
+    try {
+        x.route_of->handler->call(x.asked, x.answer);
+    } catch (...) {
+        handler_failed(x, std::current_exception());
+    }
+    x.usable.set(usable_parts::none, x.route_of);
+    x.live = false;
+    return !x.deferred;
+}
+
+bool application::run_coroutine(net::worker& w, context& x) noexcept {
+    x.live = x.starting = true;
+    x.used = true;
+    x.usable.set(usable_parts::both, x.route_of);
+    try {
+        boost::asio::co_spawn(
+            w.context().get_executor(), x.route_of->handler->start(x.asked, x.answer),
+            boost::asio::bind_cancellation_slot(x.cancel.slot(), [this, &w, &x](std::exception_ptr failed) noexcept {
+                coroutine_ended(w, x, failed);
+            }));
+    } catch (...) {
+        coroutine_ended(w, x, std::current_exception()); // it did not get as far as that
+    }
+    x.starting = false;
+    return x.completed;
+}
+
+void application::coroutine_ended(net::worker& w, context& x, const std::exception_ptr& failed) noexcept {
+    x.live = false;
+    x.usable.set(usable_parts::none, x.route_of);
+    if (failed) handler_failed(x, failed);
+    if (x.deferred && x.deferred->current() != deferral::state::gone) return; // its responder finishes it
+    if (x.starting) {
+        x.completed = true;
+        return;
+    }
+    finish(w, x);
+}
+
+bool application::run_blocking(net::worker& w, context& x) noexcept {
+    x.used = true;
+    x.deliver = [](net::worker& on, net::letter& l) noexcept {
+        context& done = static_cast<context&>(static_cast<net::exchange&>(l));
+        if (done.failed) done.service->fail(done, std::exchange(done.failed, nullptr));
+        done.service->finish(on, done);
+    };
+    x.usable.set(usable_parts::both, x.route_of);
+    bool accepted = false;
+    try {
+        // Made here: the handler asks for it on another thread than the one that requests the stop.
+        x.stopping.emplace();
+        accepted = offload_.submit([&x, mail = w.mail()](bool run) {
+            // Nobody waits for a request whose peer has left while it was in the queue.
+            if (run && !x.stopping->stop_requested()) {
+                try {
+                    x.route_of->handler->call(x.asked, x.answer);
+                } catch (...) {
+                    x.failed = std::current_exception();
+                }
+            }
+            x.usable.set(usable_parts::none, x.route_of);
+            // Once the worker has shut down, close() takes it.
+            mail->post(x);
+        });
+    } catch (const std::bad_alloc&) {
+    }
+    if (!accepted) {
+        x.usable.set(usable_parts::none, x.route_of);
+        refuse_for_now(x.response);
+    }
+    return !accepted;
+}
+
+void application::complete(net::worker& w, context& x, const fill& f) noexcept {
+    if (!x.orphaned) {
+        x.usable.set(x.live ? usable_parts::both : usable_parts::response, x.route_of);
+        try {
+            if (!f) throw std::logic_error("its responder was destroyed without an answer");
+            f(x.answer);
+        } catch (...) {
+            fail(x, std::current_exception());
+        }
+        x.usable.set(x.live ? usable_parts::both : usable_parts::none, x.route_of);
+    }
+    x.deferred.reset();
+    if (!x.live) finish(w, x); // else its coroutine does, when it has ended
+}
+
+void application::cancel(net::worker& w, net::exchange& e) noexcept {
+    context& x = as_context(e);
+    if (x.stopping) x.stopping->request_stop();
+    if (x.live) x.cancel.emit(boost::asio::cancellation_type::terminal);
+    // A responder that has not answered yet will be told that it is too late; nobody else finishes this one then.
+    if (x.deferred && x.deferred->end(deferral::state::gone) && !x.live) finish(w, x);
+}
+
+void application::handler_failed(context& x, const std::exception_ptr& e) noexcept {
+    fail(x, e);
+    if (!x.deferred) return;
+    if (x.deferred->end(deferral::state::gone)) {
+        x.deferred.reset();
+        return;
+    }
+    // Its responder has answered before it failed, and that answer is on its way: it starts afresh.
+    x.response.reset();
+    x.typed = false;
+}
+
+void application::fail(context& x, const std::exception_ptr& e) noexcept {
+    x.response.reset();
+    x.typed = false;
+    if (x.orphaned) return; // the wait that was cancelled ends the handler by an exception
+    try {
+        std::string what = "handler of ";
+        what += x.route_of ? x.route_of->name : "?";
+        what += " failed: ";
+        try {
+            std::rethrow_exception(e);
+        } catch (const overloaded&) {
+            refuse_for_now(x.response);
+            return;
+        } catch (const std::exception& known) {
+            what += known.what();
+        } catch (...) {
+            what += "it threw something that is no std::exception";
+        }
+        refuse(x.response, 500);
+        log(log_level::error, what);
+    } catch (...) {
+        x.response.status(500); // out of memory: one without a body will do
+    }
+}
+
+// ---- suspended ones
+// ---------------------------------------------------------------------------------------------------
+
+void application::suspend(net::worker& w, context& x) noexcept {
+    context*& first = places_[w.index()]->suspended;
+    x.previous_suspended = nullptr;
+    x.next_suspended = first;
+    if (first) first->previous_suspended = &x;
+    first = &x;
+    suspended_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void application::resume(context& x) noexcept {
+    context*& first = places_[x.on->index()]->suspended;
+    (x.previous_suspended ? x.previous_suspended->next_suspended : first) = x.next_suspended;
+    if (x.next_suspended) x.next_suspended->previous_suspended = x.previous_suspended;
+    suspended_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void application::finish(net::worker& w, context& x) noexcept {
+    resume(x);
+    leave(x);
+    w.finish(x);
+}
+
+bool application::close(bool loops_end) noexcept {
+    bool all = true;
+    for (const auto& p : places_) {
+        for (context* at = p->suspended; at;) {
+            context& x = *at;
+            at = x.next_suspended;
+            if (x.live && !loops_end) {
+                all = false;
+                continue;
+            }
+            resume(x);
+            leave(x);
+            contexts_.release(&x);
+        }
+    }
+    return all;
+}
+
+void used_too_late(const context& x, const char* what) noexcept {
+    const route* const r = x.usable.last_route();
+    try {
+        x.service->log(log_level::error, std::string(what) + " used after the handler of " +
+                                             (r ? r->name : std::string("no route")) + " had ended");
+    } catch (...) {
+    }
+    std::abort();
+}
+
+} // namespace fastserve::detail
