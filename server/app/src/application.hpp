@@ -50,8 +50,9 @@ public:
     bool may_suspend() const noexcept {
         return suspended_.load(std::memory_order_relaxed) < options_.limits.suspended_exchanges;
     }
-    std::size_t suspended() const noexcept { return suspended_.load(std::memory_order_relaxed); }
 
+    // On the loop's thread, or after it: whether a coroutine has not ended.
+    bool coroutines_left() const noexcept;
     // After the workers and the offload pool have stopped: takes back what handlers kept that did not come to an end.
     // False: coroutines are left which may still run, because the loop they run on goes on.
     bool close(bool loops_end) noexcept;

@@ -81,13 +81,15 @@ bool application::run_coroutine(net::worker& w, context& x) noexcept {
     x.used = true;
     x.usable.set(usable_parts::both, x.route_of);
     try {
+        // A function and not the coroutine itself: Asio keeps two frames a thread for reuse, and starting takes one
+        // besides its own until the handler's is made.
         boost::asio::co_spawn(
-            w.context().get_executor(), x.route_of->handler->start(x.asked, x.answer),
+            w.context().get_executor(), [&x] { return x.route_of->handler->start(x.asked, x.answer); },
             boost::asio::bind_cancellation_slot(x.cancel.slot(), [this, &w, &x](std::exception_ptr failed) noexcept {
                 coroutine_ended(w, x, failed);
             }));
     } catch (...) {
-        coroutine_ended(w, x, std::current_exception()); // it did not get as far as that
+        coroutine_ended(w, x, std::current_exception()); // it was not started
     }
     x.starting = false;
     return x.completed;
@@ -222,6 +224,13 @@ void application::finish(net::worker& w, context& x) noexcept {
     resume(x);
     leave(x);
     w.finish(x);
+}
+
+bool application::coroutines_left() const noexcept {
+    for (const auto& p : places_)
+        for (const context* x = p->suspended; x; x = x->next_suspended)
+            if (x->live) return true;
+    return false;
 }
 
 bool application::close(bool loops_end) noexcept {

@@ -69,7 +69,7 @@ drain_report server::impl::stop() {
     if (users_loop) {
         // The loop goes on without us: handlers that were cancelled come to their end while what they use is there.
         const auto until = std::chrono::steady_clock::now() + last_steps;
-        while (app.suspended() != 0 && std::chrono::steady_clock::now() < until) {
+        while (app.coroutines_left() && std::chrono::steady_clock::now() < until) {
             if (users_loop->stopped()) users_loop->restart();
             users_loop->run_for(std::chrono::milliseconds(1));
         }

@@ -8,6 +8,7 @@
 // handler ends even if it does not look; boost::asio::this_coro::reset_cancellation_state lets one await again.
 #pragma once
 
+#include <fastserve/detail/sleeper.hpp>
 #include <fastserve/types.hpp>
 
 #include <chrono>
@@ -19,7 +20,11 @@
 
 namespace fastserve {
 
-awaitable<> sleep_for(std::chrono::milliseconds);
+// co_await sleep_for(50ms); it allocates nothing on a warm worker. What it returns is an Asio operation, to be started
+// by whatever awaits it, and is an awaitable<> where one is asked for.
+inline detail::sleep sleep_for(std::chrono::milliseconds time) noexcept {
+    return detail::sleep(time);
+}
 
 // Waits until a descriptor that is not fastserve's (a database client's, say) can be read or written, or has failed. It
 // stays its owner's, and must stay open until the wait has ended. Several waits for one descriptor are allowed. Errors:

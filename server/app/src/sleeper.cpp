@@ -1,0 +1,88 @@
+#include <fastserve/detail/sleeper.hpp>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace fastserve::detail {
+
+namespace asio = boost::asio;
+
+// Gives a sleeper's pending wait the memory that lies in the sleeper.
+template <class T>
+struct wait_allocator {
+    using value_type = T;
+
+    wait_allocator(std::byte* b, std::size_t n) noexcept : bytes(b), size(n) {}
+    template <class U>
+    wait_allocator(const wait_allocator<U>& other) noexcept : bytes(other.bytes), size(other.size) {}
+
+    // There is one wait: the memory is free, or too small for it in a later version of Asio.
+    T* allocate(std::size_t n) {
+        if (n * sizeof(T) <= size && alignof(T) <= alignof(std::max_align_t)) return reinterpret_cast<T*>(bytes);
+        return std::allocator<T>().allocate(n);
+    }
+    void deallocate(T* p, std::size_t n) noexcept {
+        if (reinterpret_cast<std::byte*>(p) != bytes) std::allocator<T>().deallocate(p, n);
+    }
+    friend bool operator==(const wait_allocator& a, const wait_allocator& b) noexcept { return a.bytes == b.bytes; }
+
+    std::byte* bytes;
+    std::size_t size;
+};
+
+// What Asio keeps of a wait. It owns the sleeper until that is woken.
+class sleep_handler {
+public:
+    using executor_type = asio::any_io_executor;
+    using cancellation_slot_type = asio::cancellation_slot;
+    using allocator_type = wait_allocator<void>;
+
+    sleep_handler(sleeper& s, const executor_type& e, cancellation_slot_type c)
+        : sleeper_(&s), bytes_(s.wait_), executor_(e), slot_(c) {}
+
+    executor_type get_executor() const noexcept { return executor_; }
+    cancellation_slot_type get_cancellation_slot() const noexcept { return slot_; }
+    allocator_type get_allocator() const noexcept { return {bytes_, sleeper::wait_bytes}; }
+
+    void operator()(const boost::system::error_code& e) { sleeper_.release()->wake(e); }
+
+private:
+    struct dropper {
+        void operator()(sleeper* s) const noexcept { s->drop(); }
+    };
+
+    std::unique_ptr<sleeper, dropper> sleeper_;
+    std::byte* bytes_; // of the sleeper: known also to a handler that was moved from
+    executor_type executor_;
+    cancellation_slot_type slot_;
+};
+
+namespace {
+
+asio::steady_timer& timer_in(std::byte* bytes) noexcept {
+    return *std::launder(reinterpret_cast<asio::steady_timer*>(bytes));
+}
+
+} // namespace
+
+void sleeper::start(const asio::any_io_executor& executor, std::chrono::milliseconds time,
+                    asio::cancellation_slot slot) {
+    static_assert(sizeof(asio::steady_timer) <= timer_bytes &&
+                  alignof(asio::steady_timer) <= alignof(std::max_align_t));
+    sleep_handler owner(*this, executor, slot);
+    ::new (static_cast<void*>(timer_)) asio::steady_timer(executor, time);
+    has_timer_ = true;
+    timer_in(timer_).async_wait(std::move(owner));
+}
+
+sleeper::~sleeper() {
+    if (has_timer_) std::destroy_at(&timer_in(timer_));
+}
+
+sleep::operator awaitable_type() const {
+    return [](std::chrono::milliseconds time) -> awaitable_type { co_await sleep(time); }(time_);
+}
+
+} // namespace fastserve::detail

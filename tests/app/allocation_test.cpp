@@ -1,0 +1,184 @@
+// A warm keep-alive request takes nothing from the heap. A binary of its own and without mimalloc: it stands in for the
+// whole malloc family, because Asio calls aligned_alloc where others call operator new.
+#include "site.hpp"
+
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+}
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+thread_local bool counted = true; // what the test itself allocates is not
+
+void count() noexcept {
+    if (counted) allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+} // namespace
+
+extern "C" {
+void* malloc(std::size_t size) {
+    count();
+    return __libc_malloc(size);
+}
+void* calloc(std::size_t n, std::size_t size) {
+    count();
+    return __libc_calloc(n, size);
+}
+void* realloc(void* old, std::size_t size) {
+    count();
+    return __libc_realloc(old, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+    count();
+    return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+    count();
+    return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+    count();
+    *out = __libc_memalign(alignment, size);
+    return *out ? 0 : ENOMEM;
+}
+void free(void* old) {
+    __libc_free(old);
+}
+}
+
+namespace fastserve::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int requests = 1000;
+
+class Allocation : public testing::Test {
+protected:
+    void SetUp() override { counted = false; }
+    void TearDown() override {
+        s.app.stop();
+        counted = true;
+    }
+
+    // What the server's threads allocate for 1,000 requests on a warm connection. Asio keeps blocks of any size for
+    // reuse and lends a large one to whoever comes first, so that it may take more than one round until all that are
+    // in use are large enough: the best of a few rounds counts.
+    std::size_t for_requests(const std::string& bytes, std::string_view body) {
+        client c = s.connect();
+        std::size_t least = ~std::size_t{0};
+        for (int round = 0; round < 5 && least != 0; ++round) {
+            const std::size_t before = allocations.load(std::memory_order_relaxed);
+            EXPECT_GT(before, 0U) << "the count counts";
+            for (int i = 0; i < requests; ++i) {
+                c.send(bytes);
+                const answer a = c.read();
+                EXPECT_EQ(a.status, 200);
+                EXPECT_EQ(a.body, body);
+                if (a.status != 200) return least;
+            }
+            if (round > 0) least = std::min(least, allocations.load(std::memory_order_relaxed) - before);
+        }
+        return least;
+    }
+
+    site s;
+};
+
+TEST(Counting, SeesTheWholeFamily) {
+    std::size_t before = allocations.load(std::memory_order_relaxed);
+    const auto grew = [&before] {
+        const std::size_t now = allocations.load(std::memory_order_relaxed);
+        return std::exchange(before, now) < now;
+    };
+    void* volatile p = std::malloc(10);
+    EXPECT_TRUE(grew());
+    p = std::realloc(p, 100'000);
+    EXPECT_TRUE(grew());
+    std::free(p);
+    p = std::calloc(10, 10);
+    EXPECT_TRUE(grew());
+    std::free(p);
+    p = std::aligned_alloc(64, 128);
+    EXPECT_TRUE(grew());
+    std::free(p);
+    void* q = nullptr;
+    EXPECT_EQ(::posix_memalign(&q, 64, 100), 0);
+    EXPECT_TRUE(grew());
+    std::free(q);
+    const std::unique_ptr<int> i(new int);
+    EXPECT_TRUE(grew());
+    EXPECT_NE(i, nullptr);
+}
+
+TEST_F(Allocation, NoneForAPlainHandler) {
+    s.app.get("/", [] { return "hello world"; });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/"), "hello world"), 0U);
+}
+
+TEST_F(Allocation, NoneForAParameterAndAField) {
+    s.app.get("/users/{id}/{rest...}", [](request& q, response& a) {
+        a.set("X-User", q.param("id")).set("Cache-Control", "no-store");
+        a.text(q.param("rest"));
+    });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/users/a%20b/c%2fd?x=y", "X-F: 1\r\n"), "c/d"), 0U);
+}
+
+TEST_F(Allocation, NoneForAnEchoedBody) {
+    s.app.post("/echo/{name}", [](request& q, response& a) {
+        a.set("Content-Type", q.field("Content-Type").value_or("text/plain"));
+        a.text(q.body());
+    });
+    s.start();
+    const std::string body(500, 'b');
+    EXPECT_EQ(for_requests(request_line("POST", "/echo/x", "Content-Type: a/b\r\n", body), body), 0U);
+}
+
+TEST_F(Allocation, NoneForACoroutineThatReturns) {
+    s.app.get("/", [](request&, response& a) -> awaitable<> {
+        a.text("at once");
+        co_return;
+    });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/"), "at once"), 0U);
+}
+
+TEST_F(Allocation, NoneForACoroutineThatSleeps) {
+    s.app.get("/", [](request&, response& a) -> awaitable<> {
+        co_await sleep_for(1ms);
+        a.text("slept");
+    });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/"), "slept"), 0U);
+}
+
+TEST_F(Allocation, NoneForACoroutineThatAwaitsATimer) {
+    s.app.get("/", [](request&, response& a) -> awaitable<> {
+        boost::asio::steady_timer t(co_await boost::asio::this_coro::executor, 1ms);
+        co_await t.async_wait(boost::asio::deferred);
+        a.text("waited");
+    });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/"), "waited"), 0U);
+}
+
+} // namespace
+} // namespace fastserve::test
