@@ -43,7 +43,7 @@ constexpr std::uint64_t common_methods = method_bit(method_get) | method_bit(met
 application::application(const options& o, route_table& r)
     : options_(o), routes_(r), offload_(offload_threads(o.blocking_threads), o.blocking_queue) {}
 
-std::error_code application::open(unsigned workers, const std::function<boost::asio::io_context&(unsigned)>& loop) {
+std::error_code application::open(unsigned workers, const std::function<net::worker&(unsigned)>& at) {
     // Suspended ones, one in each worker's hands, and those of heads that are still arriving: one a connection at most.
     const auto most = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(options_.limits.suspended_exchanges + options_.limits.connections, (1u << 24) - 1));
@@ -54,10 +54,12 @@ std::error_code application::open(unsigned workers, const std::function<boost::a
     const auto capacity = std::min<std::uint32_t>(contexts_.capacity_for(most, workers), (1u << 24) - 1);
     if (const auto e = contexts_.open({.capacity = capacity, .construct = make})) return e;
     for (unsigned i = 0; i < workers; ++i) {
-        boost::asio::io_context& l = loop(i);
-        offload_service::install(l, offload_);
-        places_.push_back(std::unique_ptr<place>(
-            new place{fastserve::worker(i, l.get_executor()), pool::local_cache<context>(contexts_)}));
+        net::worker& w = at(i);
+        offload_service::install(w.context(), offload_);
+        const auto handed_out = [](void* of) noexcept { static_cast<net::worker*>(of)->need_loop(); };
+        places_.push_back(
+            std::unique_ptr<place>(new place{fastserve::worker(i, w.context().get_executor(), handed_out, &w),
+                                             pool::local_cache<context>(contexts_)}));
     }
     return {};
 }

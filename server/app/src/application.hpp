@@ -33,7 +33,7 @@ public:
     application(const options&, route_table&);
 
     // Once, before the workers start.
-    std::error_code open(unsigned workers, const std::function<boost::asio::io_context&(unsigned)>& loop);
+    std::error_code open(unsigned workers, const std::function<net::worker&(unsigned)>& at);
 
     net::exchange* acquire(net::worker&) noexcept override;
     void release(net::worker&, net::exchange&) noexcept override;

@@ -83,6 +83,7 @@ bool application::run_coroutine(net::worker& w, context& x) noexcept {
     try {
         // A function and not the coroutine itself: Asio keeps two frames a thread for reuse, and starting takes one
         // besides its own until the handler's is made.
+        w.need_loop();
         boost::asio::co_spawn(
             w.context().get_executor(), [&x] { return x.route_of->handler->start(x.asked, x.answer); },
             boost::asio::bind_cancellation_slot(x.cancel.slot(), [this, &w, &x](std::exception_ptr failed) noexcept {

@@ -57,7 +57,7 @@ error_code server::impl::open() {
     opened = workers.open();
     if (!*opened)
         opened = app.open(
-            workers.size(), [this](unsigned i) -> auto& { return workers.at(i).context(); });
+            workers.size(), [this](unsigned i) -> auto& { return workers.at(i); });
     return *opened;
 }
 

@@ -27,14 +27,20 @@ public:
     // From 0.
     unsigned index() const noexcept { return index_; }
     // What a coroutine handler runs on: give it to the I/O objects that the handler awaits.
-    boost::asio::any_io_executor executor() const noexcept { return executor_; }
+    boost::asio::any_io_executor executor() const noexcept {
+        handed_out_(of_);
+        return executor_;
+    }
 
     // For the server.
-    worker(unsigned index, boost::asio::any_io_executor executor) : index_(index), executor_(std::move(executor)) {}
+    worker(unsigned index, boost::asio::any_io_executor executor, void (*handed_out)(void*) noexcept, void* of)
+        : index_(index), executor_(std::move(executor)), handed_out_(handed_out), of_(of) {}
 
 private:
     unsigned index_;
     boost::asio::any_io_executor executor_;
+    void (*handed_out_)(void*) noexcept; // tells the loop that it is needed
+    void* of_;
 };
 
 unsigned worker_count(const server&) noexcept;
