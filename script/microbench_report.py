@@ -3,6 +3,7 @@
 TARGETS lists the programs, one a line. With further arguments the table is printed and DOCS is left alone.
 """
 
+import fnmatch
 import json
 import platform
 import subprocess
@@ -16,6 +17,21 @@ OWN = {
     "name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "repetition_index",
     "threads", "aggregate_name", "aggregate_unit", "iterations", "real_time", "cpu_time", "time_unit", "label",
 }
+
+# What is promised, and how it follows from the benchmarks: each name stands for the median of the benchmark, one with a
+# star for the fastest that it fits.
+PROMISES = (
+    ("Beast's `basic_parser` over ours, head of 414 B", "at least 3 (to come: 5)",
+     lambda ns: f"{ns('beast_basic_parser/414') / ns('fastserve_parse/*/414'):.1f}"),
+    ("the same, AVX2", "", lambda ns: f"{ns('beast_basic_parser/414') / ns('fastserve_parse/avx2/414'):.1f}"),
+    ("serialize \"hello world\" with 4 fields", "at most 15 ns", lambda ns: f"{ns('serialize_head'):.1f} ns"),
+    ("the same, with filling the response and copying the body", "", lambda ns: f"{ns('serialize_answer'):.1f} ns"),
+    ("a turn of 414 B, over its parse alone", "at most 60 ns", lambda ns: f"{ns('turn/414/1') - ns('parse/414/1'):.1f} ns"),
+    ("the same, each of 16 pipelined", "",
+     lambda ns: f"{(ns('turn/414/16') - ns('parse/414/16')) / 16:.1f} ns"),
+    ("pool: local acquire and release", "at most 3 ns",
+     lambda ns: f"{ns('hold/fastserve/1/real_time/threads:1'):.1f} ns"),
+)
 
 
 def run(program: str, arguments: list[str]) -> dict:
@@ -85,6 +101,22 @@ def counter(key: str, value: float) -> str:
     return f"{key} {value:g}"
 
 
+def promises(report: dict) -> list[str]:
+    """Rows of what was measured; without a benchmark that is needed, a row says so."""
+    medians = {row["name"]: row["real_ns"] for rows in report["benchmarks"].values() for row in rows}
+
+    def ns(name: str) -> float:
+        return min(value for key, value in medians.items() if fnmatch.fnmatchcase(key, name))
+
+    rows = []
+    for what, promised, measured in PROMISES:
+        try:
+            rows.append(f"| {what} | {measured(ns)} | {promised} |")
+        except ValueError:  # of min(): nothing has that name
+            rows.append(f"| {what} | not measured | {promised} |")
+    return rows
+
+
 def table(report: dict) -> str:
     where = report["machine"]
     lines = [
@@ -93,6 +125,7 @@ def table(report: dict) -> str:
         "interleaved repetitions; *spread* is the standard deviation over the mean.", "",
         f"{where['cpu']}, {where['cpus']} CPUs, Linux {where['kernel']}, {where['compiler']}, {where['date']}.",
     ]
+    lines += ["", "## Promises", "", "| what | measured | promised |", "|---|---:|---|", *promises(report)]
     for program, rows in report["benchmarks"].items():
         lines += ["", f"## {program}", "", "| benchmark | ns | CPU ns | spread | |", "|---|---:|---:|---:|---|"]
         for row in rows:
