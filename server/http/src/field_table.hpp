@@ -82,10 +82,12 @@ inline constexpr std::array<std::string_view, field_count> names = {"",
                                                                     "X-Request-ID"};
 
 // A name spelled low and the colon behind it, compared as a whole, however long it is: the colon, which is no tchar,
-// ends the name.
+// ends the name. One cache line has all that a comparison needs.
 inline constexpr std::size_t longest = 32;
-struct entry {
-    alignas(longest) std::array<char, longest> lower{};
+struct alignas(64) entry {
+    std::array<char, longest> lower{};
+    std::array<char, longest>
+        mask{}; // the bits that count: all but 0x20 of a letter, all of '-' and ':', none behind it
 };
 
 // The last four bytes and the length tell all names apart. `tail` is little-endian; what stands before a shorter name
@@ -116,52 +118,56 @@ inline constexpr std::array<std::uint8_t, 256> slots = make_slots();
 
 consteval std::array<entry, field_count> make_entries() {
     std::array<entry, field_count> entries{};
-    for (std::size_t i = 0; i < field_count; ++i)
-        for (std::size_t k = 0; k < names[i].size(); ++k) {
+    for (std::size_t i = 1; i < field_count; ++i) {
+        entry& e = entries[i];
+        const std::size_t size = names[i].size();
+        for (std::size_t k = 0; k < size; ++k) {
             const char c = names[i][k];
-            entries[i].lower[k] = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-            entries[i].lower[k + 1] = ':';
+            e.lower[k] = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+            e.mask[k] = static_cast<char>(c == '-' ? 0xff : 0xdf);
         }
+        e.lower[size] = ':';
+        e.mask[size] = static_cast<char>(0xff);
+    }
     return entries;
 }
 // Not inline: an address of its own for each of the two users, reached without the global offset table.
 constexpr std::array<entry, field_count> entries = make_entries();
 
-// Bit k set for each byte of the name and its colon; none for unknown.
-inline constexpr std::array<std::uint32_t, field_count> masks = [] {
-    std::array<std::uint32_t, field_count> all{};
-    for (std::size_t i = 1; i < field_count; ++i) all[i] = (std::uint32_t{2} << names[i].size()) - 1;
-    return all;
-}();
-
-// Bit k set if byte k of `name`, made low, is that of `lower`, for 32 bytes.
-inline std::uint32_t equal_bytes(const char* name, const char* lower) noexcept {
+// True if the 32 bytes at `text` are those of the entry, where its mask says that they count.
+inline bool matches(const char* text, const entry& e) noexcept {
 #if defined(__SSE2__)
-    const __m128i low = _mm_set1_epi8(0x20);
-    const auto half = [&](std::size_t at) {
-        const __m128i have = _mm_loadu_si128(reinterpret_cast<const __m128i*>(name + at));
-        const __m128i want = _mm_load_si128(reinterpret_cast<const __m128i*>(lower + at));
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(have, low), want)));
+    const auto differing = [&](std::size_t at) {
+        const __m128i have = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at));
+        const __m128i want = _mm_load_si128(reinterpret_cast<const __m128i*>(e.lower.data() + at));
+        const __m128i mask = _mm_load_si128(reinterpret_cast<const __m128i*>(e.mask.data() + at));
+        return _mm_and_si128(_mm_xor_si128(have, want), mask);
     };
-    return half(0) | half(16) << 16;
+    const __m128i any = _mm_or_si128(differing(0), differing(16));
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(any, _mm_setzero_si128())) == 0xffff;
 #else
-    std::uint32_t equal = 0;
-    for (std::size_t k = 0; k < longest; ++k) equal |= std::uint32_t{(name[k] | 0x20) == lower[k]} << k;
-    return equal;
+    const auto word = [](const char* at) {
+        std::uint64_t w;
+        std::memcpy(&w, at, sizeof w);
+        return w;
+    };
+    std::uint64_t any = 0;
+    for (std::size_t k = 0; k < longest; k += 8)
+        any |= (word(text + k) ^ word(e.lower.data() + k)) & word(e.mask.data() + k);
+    return any == 0;
 #endif
 }
 
 // The lookup of the parser: `name` is a token, size > 0, between a line end and a colon, and 32 bytes from it are
-// readable. No branch depends on the name. Setting 0x20 in each byte is an exact comparison here: known names are
-// letters and '-', and no tchar but a letter becomes a letter by it, none but '-' a '-', and nothing in a head but ':'
-// a ':'.
+// readable. No branch depends on the name. Leaving out 0x20 is an exact comparison with a letter here, for no tchar but
+// a letter differs from a letter in it alone.
 inline field find_token(const char* name, std::size_t size) noexcept {
     std::uint32_t tail;
     std::memcpy(&tail, name + size - 4, 4);
     if constexpr (std::endian::native == std::endian::big) tail = __builtin_bswap32(tail);
     const std::uint8_t candidate = slots[slot_of(tail, size)];
-    const std::uint32_t missing = ~equal_bytes(name, entries[candidate].lower.data()) & masks[candidate];
-    return missing == 0 ? static_cast<field>(candidate) : field::unknown;
+    // Entry 0 matches all and is unknown.
+    return matches(name, entries[candidate]) ? static_cast<field>(candidate) : field::unknown;
 }
 
 } // namespace fastserve::http::field_table

@@ -86,7 +86,7 @@ errc read_host(head& out) noexcept {
     } else if (!is_common_host(value) && !valid_authority(value)) {
         return errc::bad_host;
     }
-    head_builder::set_host(out);
+    head_builder::set_host(out, value);
     return errc::ok;
 }
 

@@ -206,7 +206,7 @@ errc head_parser::step_fields(const char* data, std::uint32_t size, head& out, c
         {
             head_builder::lines lines(out, count_);
             lines.add(data + mark_, data + colon_, data + at_ - 1);
-            count_ = lines.commit();
+            count_ = lines.commit(out);
         }
         ++at_;
         state_ = state::line_start;

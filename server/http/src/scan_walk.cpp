@@ -100,7 +100,7 @@ bool head_parser::walk(const char* data, std::uint32_t size, head& out, const li
             lines.add(name, colon, end);
             name = end + 2;
         }
-        count_ = lines.commit();
+        count_ = lines.commit(out);
         taken = static_cast<std::uint32_t>(name - at);
         at_ += taken;
         if (marks.ended && taken == marks.stop && taken + 1 < left && is_crlf(at + taken)) {
