@@ -2,6 +2,7 @@
 
 #include "field_chars.hpp"
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -18,20 +19,29 @@ char* put(char* out, std::string_view text) noexcept {
     return out + text.size();
 }
 
+// "00" to "99".
+constexpr std::array<char, 200> digit_pairs = [] {
+    std::array<char, 200> pairs{};
+    for (std::size_t i = 0; i < 100; ++i) {
+        pairs[2 * i] = static_cast<char>('0' + i / 10);
+        pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return pairs;
+}();
+
 // Writes four bytes at least.
-char* put_decimal(char* out, std::uint64_t value) noexcept {
+inline char* put_decimal(char* out, std::uint64_t value) noexcept {
     if constexpr (std::endian::native == std::endian::little) {
         if (value < 10'000) [[likely]] {
             // All four digits, in the order of memory, then the leading zeros shifted out: no branch on the length.
             const auto n = static_cast<std::uint32_t>(value);
-            const std::uint32_t high = n / 100;
-            const std::uint32_t low = n % 100;
-            const std::uint32_t digits =
-                (high / 10) | ((high % 10) << 8) | ((low / 10) << 16) | ((low % 10) << 24) | 0x30303030;
-            const auto count = 1U + (n > 9) + (n > 99) + (n > 999);
-            const std::uint32_t shifted = digits >> (8 * (4 - count));
-            std::memcpy(out, &shifted, 4);
-            return out + count;
+            std::uint16_t high, low;
+            std::memcpy(&high, &digit_pairs[2 * (n / 100)], 2);
+            std::memcpy(&low, &digit_pairs[2 * (n % 100)], 2);
+            const auto zeros = 3U - (n > 9) - (n > 99) - (n > 999);
+            const std::uint32_t digits = (high | std::uint32_t{low} << 16) >> (8 * zeros);
+            std::memcpy(out, &digits, 4);
+            return out + (4 - zeros);
         }
     }
     return std::to_chars(out, out + longest_decimal, value).ptr;
