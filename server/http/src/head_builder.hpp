@@ -117,7 +117,7 @@ struct head_builder {
         static void set_value(field_line& line, std::uint32_t at, std::uint32_t size) noexcept {
             if constexpr (std::endian::native == std::endian::little) {
                 const std::uint64_t both = at | std::uint64_t{size} << 32;
-                std::memcpy(&line.value_offset, &both, sizeof both);
+                std::memcpy(reinterpret_cast<char*>(&line) + offsetof(field_line, value_offset), &both, sizeof both);
             } else {
                 line.value_offset = at;
                 line.value_size = size;

@@ -48,8 +48,10 @@ parse_status head_parser::parse(const char* data, std::size_t size, head& out, c
     return parse_status::need_more;
 }
 
-// Goes on to the end of the line, or of the bytes.
-errc head_parser::step(const char* data, std::uint32_t size, head& out, const limits& bounds) noexcept {
+// Goes on to the end of the line, or of the bytes. Never inlined: nearly every head is done without it, and parse()
+// would save registers for it.
+[[gnu::noinline]] errc head_parser::step(const char* data, std::uint32_t size, head& out,
+                                         const limits& bounds) noexcept {
     errc e = errc::ok;
     do {
         switch (state_) {
