@@ -144,4 +144,23 @@ TEST(ParserSplit, ResumingCostsTheNewBytes) {
     http::use_kernel(counted_kernel);
 }
 
+// A window of a scan holds 1,024 bytes: with the CR as its last one, the line is whole a byte behind it.
+TEST(ParserSplit, NothingIsScannedBehindALineThatEndsWithTheBytes) {
+    http::use(http::current_scan_level());
+    counted_kernel = http::current_kernel();
+    http::use_kernel([](const char* data, std::size_t size, http::scan_marks& out) noexcept {
+        EXPECT_GT(size, 0U);
+        counted_kernel(data, size, out);
+    });
+    const std::string start = "GET / HTTP/1.1\r\nHost: a\r\nLong: ";
+    for (std::size_t size = 1020; size < 1030; ++size) {
+        const std::string text = start + std::string(size - start.size() - 2, 'v') + "\r\n";
+        const std::string padded = text + "\r\n" + std::string(http::parse_padding, ' ');
+        subject s;
+        EXPECT_EQ(s.feed(padded.data(), text.size()), parse_status::need_more) << size;
+        EXPECT_EQ(s.feed(padded.data(), text.size() + 2), parse_status::complete) << size;
+    }
+    http::use_kernel(counted_kernel);
+}
+
 } // namespace

@@ -108,8 +108,8 @@ bool head_parser::walk(const char* data, std::uint32_t size, head& out, const li
             state_ = state::complete;
             return true;
         }
-        // Go on with another window if this one was full and did its part.
-        if (taken == 0 || marks.ended || marks.wrong || left <= marks.blocks * 64) return false;
+        // Go on with another window if this one was full and did its part, and if there is something for it.
+        if (taken == 0 || taken == left || marks.ended || marks.wrong || left <= marks.blocks * 64) return false;
     }
 }
 
