@@ -4,8 +4,6 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Layers whose headers a user may include. Those of net/ are ours: what a user sees of it stands in app/.
-set(fastserve_public_layers pool http app)
 set(fastserve_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fastserve)
 
 get_property(layers GLOBAL PROPERTY FASTSERVE_LAYERS)
@@ -13,7 +11,7 @@ get_property(dirs GLOBAL PROPERTY FASTSERVE_LAYER_DIRS)
 set(fastserve_pc_libs "")
 foreach(layer dir IN ZIP_LISTS layers dirs)
   install(TARGETS fastserve_${layer} EXPORT fastserve ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-  if(layer IN_LIST fastserve_public_layers AND EXISTS ${dir}/include)
+  if(EXISTS ${dir}/include) # what lies in internal/ is ours
     install(DIRECTORY ${dir}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
             FILES_MATCHING PATTERN "*.hpp")
   endif()

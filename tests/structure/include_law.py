@@ -34,12 +34,11 @@ class Layer:
     folder: str
     prefix: str  # how its headers are spelled
     sees: tuple[str, ...]  # the layers it may include, itself among them
-    headers_see: tuple[str, ...] = ()  # the same for its include/ folder, where that is stricter
     external: tuple[re.Pattern, ...] = (ANY,)  # what it may include that is not ours
     forbidden: frozenset[str] = frozenset()  # of these, what it may not
     in_one_file: frozenset[str] = frozenset()  # allowed besides, in a single file of the layer
     tokens: tuple[tuple[re.Pattern, str], ...] = ()
-    public_only: bool = False  # includes no quoted header of another folder
+    public_only: bool = False  # of the layers above, only what is installed
 
 
 # From the lowest to the highest, as in docs/ARCHITECTURE.md. The longest prefix that fits tells whose header it is.
@@ -58,9 +57,8 @@ LAYERS = (
           forbidden=frozenset(THREADS | FILES | CLOCKS),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
     Layer("net", "server/net", "fastserve/net/", ("pool", "http", "net"), tokens=(NO_OUTPUT,)),
-    # What a user includes must not need what is not installed.
-    Layer("app", "server/app", "fastserve/", ("pool", "http", "net", "app"), headers_see=("pool", "http", "app")),
-    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "app", "cli")),
+    Layer("app", "server/app", "fastserve/", ("pool", "http", "net", "app")),
+    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "net", "app", "cli"), public_only=True),
 )
 
 
@@ -69,8 +67,9 @@ def owner(name: str) -> Layer | None:
     return max(fitting, key=lambda layer: len(layer.prefix), default=None)
 
 
-def check_include(layer: Layer, folder: Path, file: Path, include) -> str | None:
+def check_include(root: Path, layer: Layer, file: Path, include) -> str | None:
     """What is wrong with one include, or None. Those of `in_one_file` are for the caller to count."""
+    folder = root / layer.folder
     if include.kind == "?":
         return f"includes a macro, {include.name}: nobody can tell what that is"
     if include.kind == '"':
@@ -80,10 +79,12 @@ def check_include(layer: Layer, folder: Path, file: Path, include) -> str | None
         return None
     if include.name.startswith("fastserve/"):
         other = owner(include.name)
-        in_headers = (folder / "include") in file.parents
-        allowed = layer.headers_see if in_headers and layer.headers_see else layer.sees
-        if other.name not in allowed:
+        if other.name not in layer.sees:
             return f"includes <{include.name}> of {other.name}"
+        # What a user includes must not need what is not installed.
+        installed = (root / other.folder / "include" / include.name).is_file()
+        if not installed and ((folder / "include") in file.parents or layer.public_only):
+            return f"includes <{include.name}>, which is not installed"
         return None
     if include.name in layer.in_one_file:
         return None
@@ -103,7 +104,7 @@ def check(root: Path) -> list[str]:
             shown = file.relative_to(root)
             text = strip(file.read_text(encoding="utf-8"))
             for include in includes(text):
-                fault = check_include(layer, folder, file, include)
+                fault = check_include(root, layer, file, include)
                 if fault:
                     breaches.append(f"{shown}:{include.line}: {layer.name} {fault}")
                 elif include.name in layer.in_one_file:
