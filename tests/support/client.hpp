@@ -62,6 +62,15 @@ public:
           got_(std::move(other.got_)) {}
     client(const client&) = delete;
     client& operator=(const client&) = delete;
+    client& operator=(client&& other) noexcept {
+        close();
+        fd_ = std::exchange(other.fd_, -1);
+        connected_ = other.connected_;
+        ended_ = other.ended_;
+        reset_ = other.reset_;
+        got_ = std::move(other.got_);
+        return *this;
+    }
     ~client() { close(); }
 
     bool connected() const { return connected_; }
