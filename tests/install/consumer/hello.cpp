@@ -1,0 +1,52 @@
+// The README's program as somebody else's project builds it; it asks itself once instead of serving for ever.
+#include <fastserve/fastserve.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string ask(std::uint16_t port, std::string_view path) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    std::string got;
+    if (::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
+        std::string request = "GET ";
+        request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        if (::send(fd, request.data(), request.size(), 0) == static_cast<ssize_t>(request.size())) {
+            char part[4096];
+            for (ssize_t n; (n = ::recv(fd, part, sizeof part, 0)) > 0;) got.append(part, static_cast<std::size_t>(n));
+        }
+    }
+    ::close(fd);
+    return got;
+}
+
+} // namespace
+
+int main() {
+    fastserve::server app({.workers = 2});
+    app.get("/", [] { return "hello world"; });
+    app.get("/users/{id}", [](fastserve::request& req, fastserve::response& res) { res.text(req.param("id")); });
+    app.get("/slow", [](fastserve::request&, fastserve::response& res) -> fastserve::awaitable<> {
+        co_await fastserve::sleep_for(1ms);
+        res.text("done");
+    });
+    const auto at = app.listen("127.0.0.1:0");
+    if (!at || app.start()) return 1;
+    const bool right = ask(at->port(), "/").ends_with("\r\n\r\nhello world") &&
+                       ask(at->port(), "/users/42").ends_with("\r\n\r\n42") &&
+                       ask(at->port(), "/slow").ends_with("\r\n\r\ndone");
+    return app.stop().clean() && right ? 0 : 2;
+}
