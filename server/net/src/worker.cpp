@@ -83,8 +83,7 @@ void worker::run() {
     alone_ = open_ = again_ = true;
     tick last = tick_of(clock_ms());
     while (open_ && !loop_needed_.load(std::memory_order_acquire)) { // L2
-        const bool ticks = connections_ || used_since_idle_;
-        on_events(std::exchange(again_, false) ? 0 : ticks ? static_cast<int>(tick_ms) : -1);
+        on_events(std::exchange(again_, false) ? 0 : ticks() ? static_cast<int>(tick_ms) : -1);
         if (const tick now = tick_of(turn_.now_ms); now != last && open_) {
             last = now;
             on_timer();

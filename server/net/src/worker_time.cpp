@@ -38,7 +38,7 @@ void worker::on_timer() noexcept {
     }
     env_.board.set_stalled(static_cast<int>(index_), false); // whoever thought so
     give_back_memory();
-    if (connections_ || used_since_idle_) set_timer();
+    if (ticks()) set_timer();
 }
 
 void worker::on_deadline(connection& c) noexcept {
@@ -91,9 +91,9 @@ void worker::close_idle() noexcept {
         connection& c = *at;
         at = c.next; // whatever happens to c, its neighbour stays: turns close nobody else
         const bool served = c.machine.requests() != 0 || turn_.now_ms - c.machine.started_ms() > first_request_ms;
-        if (!served || !c.machine.idle()) continue;
+        if (!served || !c.machine.between_requests()) continue;
         c.readable = true; // a request that has just arrived is still answered
-        if (drive(c) && c.machine.idle()) close(c);
+        if (drive(c) && c.machine.between_requests()) close(c);
     }
 }
 
