@@ -124,6 +124,16 @@ TEST_F(machine_scripts, at_once) {
     }
 }
 
+// Empty lines begin no request: a drain may close the connection that sent them.
+TEST(machine, empty_lines_stand_between_requests) {
+    site_driver d;
+    receive(d, get("/hello") + "\r\n");
+    EXPECT_FALSE(d.m.idle());
+    EXPECT_TRUE(d.m.between_requests());
+    receive(d, "G");
+    EXPECT_FALSE(d.m.between_requests());
+}
+
 TEST_F(machine_scripts, at_every_split) {
     for (const script& s : scripts()) {
         for (std::size_t split = 1; split < s.sent.size(); ++split) {

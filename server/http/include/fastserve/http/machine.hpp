@@ -144,6 +144,10 @@ public:
     std::uint64_t deadline_ms(const limits&) const noexcept;
     // Between requests, with nothing received and nothing unsent: may be moved to another worker.
     bool idle() const noexcept { return phase_ == phase::idle && !has_unsent() && unparsed() == 0; }
+    // The same, but that empty lines, which begin no request, may have come: may be closed without loss.
+    bool between_requests() const noexcept {
+        return idle() || (phase_ == phase::head && !has_unsent() && !parser_.started());
+    }
     bool lingering() const noexcept { return phase_ == phase::lingering; }
     // current() is a suspended handler's: the machine never gives it back by itself, not even after a deadline; take it
     // with detach() or abandon(), or say on_answer().
