@@ -43,6 +43,7 @@ function(fastserve_use_mimalloc target)
     find_package(mimalloc REQUIRED)
     target_link_options(${target} PRIVATE -Wl,--no-as-needed)
     target_link_libraries(${target} PRIVATE mimalloc)
+    target_compile_definitions(${target} PRIVATE FASTSERVE_MIMALLOC)
   endif()
 endfunction()
 

@@ -54,6 +54,7 @@ std::unique_ptr<fastserve::server> start_admin(const std::string& where, const f
 
 int run(fastserve::cli::settings s) {
     s.server.log = say;
+    s.server.idle = fastserve::cli::give_memory_back;
     const std::uint64_t asked = s.server.limits.connections;
     const auto descriptors = fastserve::cli::raise_descriptor_limit(asked, s.server.workers);
     const bool lowered = descriptors.connections < asked;

@@ -1,5 +1,11 @@
 #include "resources.hpp"
 
+#ifdef FASTSERVE_MIMALLOC
+#include <mimalloc.h>
+#else
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <csignal>
 #include <thread>
@@ -47,6 +53,14 @@ std::string too_few_descriptors(std::uint64_t asked, const descriptor_limit& l) 
            " open descriptors, and the limit is " + std::to_string(l.open) +
            "; raise it (ulimit -n, or LimitNOFILE= in a systemd unit) or ask for at most " +
            std::to_string(l.connections);
+}
+
+void give_memory_back() noexcept {
+#ifdef FASTSERVE_MIMALLOC
+    ::mi_collect(true);
+#else
+    ::malloc_trim(0);
+#endif
 }
 
 } // namespace fastserve::cli

@@ -23,4 +23,7 @@ descriptor_limit raise_descriptor_limit(std::uint64_t connections, unsigned work
 // The line that says that the connections asked for cannot be had, and what to do.
 std::string too_few_descriptors(std::uint64_t asked, const descriptor_limit&);
 
+// On the calling thread: what the allocator keeps for reuse goes back to the system.
+void give_memory_back() noexcept;
+
 } // namespace fastserve::cli

@@ -74,6 +74,18 @@ TEST(Router, AnswersForMethodsByItself) {
     EXPECT_EQ(c.get("/thing").body, "thing") << "after all that the connection goes on";
 }
 
+// RFC 9110 7.4: what is meant for an encrypted connection is misdirected on a clear one.
+TEST(Router, ATargetWithHttpsIsRefusedOnAClearConnection) {
+    site s;
+    s.app.get("/", [] { return "root"; });
+    s.start();
+    client c = s.connect();
+    c.send(request_line("GET", "https://localhost/"));
+    EXPECT_EQ(c.read().status, 421);
+    c.send(request_line("GET", "http://localhost/"));
+    EXPECT_EQ(c.read().body, "root");
+}
+
 TEST(Router, AnyTakesWhatNobodyElseDoes) {
     site s;
     s.app.any("/a", [](request& q, response& a) { a.text("any " + std::string(http::to_string(q.method()))); });

@@ -88,6 +88,7 @@ void application::release(net::worker& w, net::exchange& e) noexcept {
 void application::idle(net::worker& w) noexcept {
     places_[w.index()]->spare.flush();
     contexts_.trim();
+    if (options_.idle) options_.idle();
 }
 
 // ---- before the body
@@ -98,6 +99,10 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
     x.begin();
     const http::head& h = x.head;
     try {
+        if (h.secure_target) [[unlikely]] { // meant for a connection that is encrypted (RFC 9110 7.4)
+            refuse(x.response, 421);
+            return {.answered = true};
+        }
         std::string_view path = h.path();
         if (path.find('%') != std::string_view::npos) [[unlikely]] {
             const auto normal = normal_path(path, x.allocate(path.size()));

@@ -46,6 +46,7 @@ struct options {
     std::chrono::milliseconds drain_delay{};      // stop() goes on accepting for so long
     std::chrono::milliseconds grace{30'000};      // then what is in flight has so long to finish
     std::string server_name{"fastserve"};         // the Server field; empty: none
+    std::function<void()> idle{};                 // a worker has been quiet for a second: give memory back; must not throw
     std::function<void(const log_record&)> log{}; // called on any thread; must not throw. Empty: run() writes to stderr
 };
 
