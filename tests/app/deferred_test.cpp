@@ -132,7 +132,6 @@ TEST_F(Deferred, AnsweredInTheHandlerItself) {
 }
 
 TEST_F(Deferred, AHandlerThatThrowsAfterwardsIsA500) {
-    std::optional<bool> told;
     s.app.get("/unanswered", [this](request&, response& a) {
         held.put(a.defer());
         throw std::runtime_error("changed its mind");

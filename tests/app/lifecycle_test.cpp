@@ -1,53 +1,14 @@
-// How servers begin and end, alone, together, and inside another program's loop.
-#include "site.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+// How servers begin and end, alone and together, and what belongs to each of their workers.
+#include "slow_routes.hpp"
 
 #include <atomic>
-#include <memory>
-#include <optional>
 #include <set>
+#include <stdexcept>
 
 namespace fastserve::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A route of each kind that answers after the time in its path.
-void add_slow_routes(router& app, std::vector<std::thread>& threads) {
-    app.get("/co/{ms}", [](request& q, response& a) -> awaitable<> {
-        co_await sleep_for(std::chrono::milliseconds(*q.param<int>("ms")));
-        a.text("co");
-    });
-    app.get("/blocking/{ms}", blocking([](request& q, response& a) {
-                const std::stop_token stop = q.stop();
-                const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(*q.param<int>("ms"));
-                while (std::chrono::steady_clock::now() < until && !stop.stop_requested())
-                    std::this_thread::sleep_for(1ms);
-                a.text("blocking");
-            }));
-    app.get("/deferred/{ms}", [&threads](request& q, response& a) {
-        const std::chrono::milliseconds time(*q.param<int>("ms"));
-        threads.emplace_back([time, r = a.defer()]() mutable {
-            std::this_thread::sleep_for(time);
-            r.complete([](response& b) { b.text("deferred"); });
-        });
-    });
-    app.get("/offload/{ms}", [](request& q, response& a) -> awaitable<> {
-        const std::chrono::milliseconds time(*q.param<int>("ms"));
-        co_await offload([time] { std::this_thread::sleep_for(time); });
-        a.text("offload");
-    });
-}
-
-struct joiner {
-    ~joiner() {
-        for (std::thread& t : threads) t.join();
-    }
-    std::vector<std::thread> threads;
-};
 
 TEST(Stop, LetsWhatIsInFlightFinish) {
     joiner j;
@@ -279,134 +240,6 @@ TEST(PerWorker, ThatCannotBeMadeIsA500) {
     EXPECT_EQ(s.get("/").status, 500);
     EXPECT_EQ(s.get("/").body, "7");
     s.app.stop();
-}
-
-// ---- in a loop of somebody else's
-// -------------------------------------------------------------------------------------
-
-// Runs a loop with a server on it in a thread, until stop() was called there.
-struct guest {
-    explicit guest(options o = {}) : app(loop, std::move(o)) {}
-
-    void start() {
-        const auto at = app.listen("127.0.0.1:0");
-        ASSERT_TRUE(at);
-        port = at->port();
-        ASSERT_FALSE(app.start());
-        thread = std::thread([this] { loop.run(); });
-    }
-    void begin_to_stop() {
-        boost::asio::post(loop, [this] { report = app.stop(); });
-    }
-    drain_report stop() {
-        begin_to_stop();
-        thread.join(); // the loop has nothing left to do
-        return report;
-    }
-
-    boost::asio::io_context loop{1};
-    server app;
-    std::thread thread;
-    std::uint16_t port = 0;
-    drain_report report;
-};
-
-TEST(UsersLoop, ServesOnItsThreadAndIsLeftEmpty) {
-    joiner j;
-    guest g;
-    std::thread::id on;
-    g.app.get("/", [&on] {
-        on = std::this_thread::get_id();
-        return "root";
-    });
-    add_slow_routes(g.app, j.threads);
-    g.start();
-    EXPECT_EQ(g.app.workers(), 1U);
-    {
-        client c(g.port);
-        EXPECT_EQ(c.get("/").body, "root");
-        for (const char* path : {"co", "blocking", "deferred", "offload"})
-            EXPECT_EQ(c.get("/" + std::string(path) + "/5").body, path);
-    }
-    const auto id = g.thread.get_id();
-    EXPECT_TRUE(g.stop().clean());
-    EXPECT_EQ(on, id);
-}
-
-TEST(UsersLoop, StopLetsWhatIsInFlightFinish) {
-    joiner j;
-    guest g;
-    add_slow_routes(g.app, j.threads);
-    g.start();
-    client one(g.port), two(g.port), three(g.port);
-    one.send(request_line("GET", "/co/150"));
-    two.send(request_line("GET", "/blocking/150"));
-    three.send(request_line("GET", "/deferred/150"));
-    ASSERT_TRUE(eventually([&] { return g.app.snapshot().workers[0].suspended == 3; }));
-    g.begin_to_stop();
-    EXPECT_EQ(one.read().body, "co");
-    EXPECT_EQ(two.read().body, "blocking");
-    EXPECT_EQ(three.read().body, "deferred");
-    for (client* c : {&one, &two, &three}) c->close();
-    g.thread.join();
-    EXPECT_TRUE(g.report.clean());
-}
-
-TEST(UsersLoop, StopCutsAndTheLoopGoesOn) {
-    joiner j;
-    std::atomic<int> ended{0};
-    auto g = std::make_unique<guest>(options{.grace = 20ms});
-    add_slow_routes(g->app, j.threads);
-    g->app.get("/watched", [&ended](request&, response&) -> awaitable<> {
-        struct at_end {
-            ~at_end() { ++count; }
-            std::atomic<int>& count;
-        } const end{ended};
-        co_await sleep_for(1h);
-    });
-    g->start();
-    std::vector<client> clients;
-    for (const char* path : {"/watched", "/co/60000", "/blocking/60000", "/deferred/100", "/offload/200"}) {
-        clients.emplace_back(g->port);
-        clients.back().send(request_line("GET", path));
-    }
-    ASSERT_TRUE(eventually([&] { return g->app.snapshot().workers[0].suspended == 5; }));
-    const drain_report r = g->stop();
-    EXPECT_EQ(r.handlers_cut, 5U);
-    EXPECT_EQ(ended, 1) << "its coroutine has come to its end";
-    // The loop is still good for something else.
-    bool ran = false;
-    boost::asio::post(g->loop, [&ran] { ran = true; });
-    g->loop.restart();
-    g->loop.run();
-    EXPECT_TRUE(ran);
-}
-
-TEST(UsersLoop, RunIsRefused) {
-    boost::asio::io_context loop;
-    log_book log;
-    server app(loop, {.log = [&log](const log_record& r) { log(r); }});
-    EXPECT_EQ(app.run("127.0.0.1:0"), 1);
-    EXPECT_EQ(log.count("run()"), 1U);
-}
-
-TEST(UsersLoop, MayHoldTwoServers) {
-    boost::asio::io_context loop(1);
-    server one(loop), two(loop);
-    one.get("/", [] { return "one"; });
-    two.get("/", [] { return "two"; });
-    const auto a = one.listen("127.0.0.1:0"), b = two.listen("127.0.0.1:0");
-    ASSERT_TRUE(a && b);
-    ASSERT_FALSE(one.start());
-    ASSERT_FALSE(two.start());
-    std::thread t([&] { loop.run(); });
-    EXPECT_EQ(client(a->port()).get("/").body, "one");
-    EXPECT_EQ(client(b->port()).get("/").body, "two");
-    boost::asio::post(loop, [&] {
-        one.stop();
-        two.stop();
-    });
-    t.join();
 }
 
 } // namespace

@@ -53,9 +53,8 @@ public:
 
     // On the loop's thread, or after it: whether a coroutine has not ended.
     bool coroutines_left() const noexcept;
-    // After the workers and the offload pool have stopped: takes back what handlers kept that did not come to an end.
-    // False: coroutines are left which may still run, because the loop they run on goes on.
-    bool close(bool loops_end) noexcept;
+    // After the workers, the offload pool and the loops have ended: takes back what handlers kept that never did.
+    void close() noexcept;
 
     // *Any thread*: whose handler keeps a worker now; null: nobody's.
     const detail::route* running_on(unsigned worker) const noexcept {

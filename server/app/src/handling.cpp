@@ -130,8 +130,7 @@ bool application::run_blocking(net::worker& w, context& x) noexcept {
                 }
             }
             x.usable.set(usable_parts::none, x.route_of);
-            // Once the worker has shut down, close() takes it.
-            mail->post(x);
+            mail->post(x); // once the worker has shut down, close() takes it
         });
     } catch (const std::bad_alloc&) {
     }
@@ -215,7 +214,7 @@ void application::suspend(net::worker& w, context& x) noexcept {
 }
 
 void application::resume(context& x) noexcept {
-    context*& first = places_[x.on->index()]->suspended;
+    context*& first = places_[x.on_worker->index()]->suspended;
     (x.previous_suspended ? x.previous_suspended->next_suspended : first) = x.next_suspended;
     if (x.next_suspended) x.next_suspended->previous_suspended = x.previous_suspended;
     suspended_.fetch_sub(1, std::memory_order_relaxed);
@@ -234,22 +233,15 @@ bool application::coroutines_left() const noexcept {
     return false;
 }
 
-bool application::close(bool loops_end) noexcept {
-    bool all = true;
+void application::close() noexcept {
     for (const auto& p : places_) {
-        for (context* at = p->suspended; at;) {
-            context& x = *at;
-            at = x.next_suspended;
-            if (x.live && !loops_end) {
-                all = false;
-                continue;
-            }
+        while (p->suspended) {
+            context& x = *p->suspended;
             resume(x);
             leave(x);
             contexts_.release(&x);
         }
     }
-    return all;
 }
 
 void used_too_late(const context& x, const char* what) noexcept {

@@ -5,7 +5,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -47,11 +46,6 @@ server::impl::impl(options o, detail::route_table& routes)
 server::impl::impl(options o, detail::route_table& routes, boost::asio::io_context& loop)
     : settings(std::move(o)), users_loop(&loop), app(settings, routes), workers(app, net_options(settings), loop) {}
 
-server::impl::~impl() {
-    workers.abort_drain();
-    stop();
-}
-
 error_code server::impl::open() {
     if (opened) return *opened;
     opened = workers.open();
@@ -74,8 +68,20 @@ drain_report server::impl::stop() {
             users_loop->run_for(std::chrono::milliseconds(1));
         }
     }
-    if (!app.close(users_loop == nullptr)) app.log(log_level::error, "a handler has not ended though it was cancelled");
     return {r.connections_cut, r.handlers_cut};
+}
+
+bool server::impl::end() {
+    workers.abort_drain();
+    stop();
+    if (users_loop && app.coroutines_left()) {
+        app.log(log_level::error, "a coroutine has not ended though it was cancelled: what it uses is left to it");
+        return false;
+    }
+    // What still waits on our own loops goes with them, then what that referred to, then the memory of both.
+    workers.end();
+    app.close();
+    return true;
 }
 
 void server::impl::look_for_stalls() {
@@ -96,14 +102,17 @@ void server::impl::look_for_stalls() {
 server::server(options o) : impl_(std::make_unique<impl>(std::move(o), *routes_)) {}
 server::server(boost::asio::io_context& loop, options o)
     : impl_(std::make_unique<impl>(std::move(o), *routes_, loop)) {}
-server::~server() = default;
+server::~server() {
+    if (impl_->end()) return;
+    (void)impl_.release();
+    (void)routes_.release();
+}
 
 result<address> server::listen(std::string_view where) {
     const result<address> at = address::parse(where);
     if (!at) return at.error();
     if (const error_code e = impl_->open()) return e;
-    if (impl_->ended) return std::make_error_code(std::errc::operation_not_permitted);
-    const std::lock_guard lock(impl_->listeners);
+    if (impl_->ended) return std::make_error_code(std::errc::operation_canceled);
     return impl_->workers.listen(*at);
 }
 
@@ -152,10 +161,7 @@ stats server::snapshot() const {
     const net::worker_pool& pool = impl_->workers;
     stats s;
     s.connections = pool.open_connections();
-    {
-        const std::lock_guard lock(impl_->listeners);
-        s.starved = pool.starved();
-    }
+    s.starved = pool.starved();
     const auto offloaded = impl_->app.offload().now();
     s.offload_running = offloaded.running;
     s.offload_queued = offloaded.queued;

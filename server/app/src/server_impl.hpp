@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -19,11 +18,12 @@ namespace fastserve {
 struct server::impl {
     impl(options, detail::route_table&);
     impl(options, detail::route_table&, boost::asio::io_context&);
-    ~impl();
 
     // What listen() and start() need. Once; the result stays.
     error_code open();
     drain_report stop();
+    // Before it is destroyed. False: it must not be, for coroutines are left which may still run.
+    bool end();
     // For the watchdog: names the routes whose handlers keep a worker from its loop.
     void look_for_stalls();
 
@@ -34,7 +34,6 @@ struct server::impl {
     std::optional<error_code> opened;
     bool started = false;
     std::atomic<bool> ended{false};
-    mutable std::mutex listeners; // guards those of `workers`: snapshot() may meet a listen()
 
     std::vector<std::uint64_t> stalls_told; // the watchdog's: when the stall began that was told last, by worker
     detail::watchdog dog;

@@ -94,7 +94,7 @@ public:
 
     // "127.0.0.1:8080", "[::]:80" (both families), ":80", "unix:/run/x.sock", "unix:@name", "fd:3". Port 0 lets the
     // kernel choose; the address returned has the real one. May be called several times, before or after start().
-    // Connections that come before start() wait in the queue.
+    // Connections that come before start() wait in the queue; after stop() it is operation_canceled.
     result<address> listen(std::string_view where);
 
     // Starts the workers; returns when they are on their way. Routes are fixed from now on. Once: a second call, or one
