@@ -1,6 +1,9 @@
 // How servers begin and end, alone and together, and what belongs to each of their workers.
 #include "slow_routes.hpp"
 
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -87,6 +90,31 @@ TEST(Stop, HappensInTheDestructorToo) {
     }();
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "without the grace";
     EXPECT_EQ(c.read().status, 0);
+}
+
+// A coroutine that will not be cancelled goes with its loop, and the server's end does not wait for it.
+TEST(Stop, DestroysWhatDoesNotEndThoughItWasCancelled) {
+    std::atomic<int> ended{0};
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        site s{{.workers = 2, .grace = 1ms}};
+        s.app.get("/deaf", [&ended](request&, response&) -> awaitable<> {
+            struct at_end {
+                ~at_end() { ++count; }
+                std::atomic<int>& count;
+            } const end{ended};
+            co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+            co_await sleep_for(1h);
+        });
+        s.start();
+        client c = s.connect();
+        c.send(request_line("GET", "/deaf"));
+        ASSERT_TRUE(eventually([&] { return s.suspended() == 1; }));
+        EXPECT_EQ(s.app.stop().handlers_cut, 1U);
+        EXPECT_EQ(ended, 0);
+    }
+    EXPECT_EQ(ended, 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
 TEST(Server, StartsAndStopsOnce) {

@@ -1,8 +1,13 @@
 // A server inside another program's loop.
 #include "slow_routes.hpp"
 
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <atomic>
 #include <memory>
@@ -110,6 +115,39 @@ TEST(UsersLoop, StopCutsAndTheLoopGoesOn) {
     EXPECT_TRUE(ran);
 }
 
+// Until the loop ends: it may still run a coroutine that will not be cancelled.
+TEST(UsersLoop, KeepsWhatACoroutineStillUses) {
+    for (const bool goes_on : {true, false}) {
+        std::atomic<int> ended{0};
+        log_book log;
+        boost::asio::io_context loop(1);
+        boost::asio::steady_timer wake(loop, std::chrono::steady_clock::time_point::max());
+        {
+            server app(loop, {.grace = 1ms, .log = [&log](const log_record& r) { log(r); }});
+            app.get("/deaf", [&ended, &wake](request& q, response& a) -> awaitable<> {
+                co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+                boost::system::error_code ignored;
+                co_await wake.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, ignored));
+                a.text(q.path()); // to nobody
+                ++ended;
+            });
+            const auto at = app.listen("127.0.0.1:0");
+            ASSERT_TRUE(at);
+            ASSERT_FALSE(app.start());
+            client c(at->port());
+            c.send(request_line("GET", "/deaf"));
+            while (app.snapshot().workers[0].suspended == 0) loop.run_for(1ms);
+        }
+        EXPECT_EQ(ended, 0);
+        EXPECT_EQ(log.count("has not ended"), 1U);
+        if (goes_on) {
+            wake.cancel();
+            loop.restart();
+            loop.run();
+        }
+        EXPECT_EQ(ended, goes_on ? 1 : 0);
+    }
+}
 TEST(UsersLoop, RunIsRefused) {
     boost::asio::io_context loop;
     log_book log;

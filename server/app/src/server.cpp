@@ -2,12 +2,15 @@
 
 #include "server_impl.hpp"
 
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace fastserve {
 
@@ -33,6 +36,22 @@ static_assert(static_cast<int>(pin::automatic) == static_cast<int>(net::pin::aut
 
 // How long cancelled handlers on a user's loop have to end.
 constexpr std::chrono::milliseconds last_steps{1'000};
+
+// What coroutines on a user's loop may still use, for as long as that loop: when its services are destroyed, last come
+// first, their frames have gone.
+class remains final : public boost::asio::execution_context::service {
+public:
+    using key_type = remains;
+    static inline boost::asio::execution_context::id id;
+
+    explicit remains(boost::asio::execution_context& c) : service(c) {}
+    void keep(std::shared_ptr<void> server) { kept_.push_back(std::move(server)); }
+
+private:
+    void shutdown() override {}
+
+    std::vector<std::shared_ptr<void>> kept_;
+};
 
 pool_counts counts_of(const pool::pool_stats& s) noexcept {
     return {s.hits, s.misses, s.in_use, s.high_water, s.bytes_retained};
@@ -71,17 +90,10 @@ drain_report server::impl::stop() {
     return {r.connections_cut, r.handlers_cut};
 }
 
-bool server::impl::end() {
-    workers.abort_drain();
-    stop();
-    if (users_loop && app.coroutines_left()) {
-        app.log(log_level::error, "a coroutine has not ended though it was cancelled: what it uses is left to it");
-        return false;
-    }
+void server::impl::end() {
     // What still waits on our own loops goes with them, then what that referred to, then the memory of both.
     workers.end();
     app.close();
-    return true;
 }
 
 void server::impl::look_for_stalls() {
@@ -103,9 +115,19 @@ server::server(options o) : impl_(std::make_unique<impl>(std::move(o), *routes_)
 server::server(boost::asio::io_context& loop, options o)
     : impl_(std::make_unique<impl>(std::move(o), *routes_, loop)) {}
 server::~server() {
-    if (impl_->end()) return;
-    (void)impl_.release();
-    (void)routes_.release();
+    impl_->workers.abort_drain();
+    impl_->stop();
+    if (!impl_->users_loop || !impl_->app.coroutines_left()) {
+        impl_->end();
+        return;
+    }
+    impl_->app.log(log_level::warning, "a coroutine has not ended though it was cancelled: what it uses stays");
+    boost::asio::io_context& loop = *impl_->users_loop;
+    auto routes = std::shared_ptr<detail::route_table>(std::move(routes_));
+    boost::asio::use_service<remains>(loop).keep({impl_.release(), [routes](impl* i) {
+                                                      i->end();
+                                                      delete i;
+                                                  }});
 }
 
 result<address> server::listen(std::string_view where) {

@@ -22,8 +22,8 @@ struct server::impl {
     // What listen() and start() need. Once; the result stays.
     error_code open();
     drain_report stop();
-    // Before it is destroyed. False: it must not be, for coroutines are left which may still run.
-    bool end();
+    // Before it is destroyed, and when no coroutine of it can run any more.
+    void end();
     // For the watchdog: names the routes whose handlers keep a worker from its loop.
     void look_for_stalls();
 
