@@ -1,7 +1,6 @@
 // Answers that come later, from any thread.
 #include "site.hpp"
 
-#include <condition_variable>
 #include <optional>
 #include <stdexcept>
 
@@ -9,28 +8,6 @@ namespace fastserve::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Where handlers leave their responders for the test.
-class shelf {
-public:
-    void put(responder r) {
-        const std::lock_guard lock(mutex_);
-        held_.push_back(std::move(r));
-        more_.notify_all();
-    }
-    responder take() {
-        std::unique_lock lock(mutex_);
-        if (!more_.wait_for(lock, client::patience, [this] { return !held_.empty(); })) return {};
-        responder r = std::move(held_.front());
-        held_.erase(held_.begin());
-        return r;
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable more_;
-    std::vector<responder> held_;
-};
 
 struct Deferred : testing::Test {
     void SetUp() override {

@@ -206,9 +206,9 @@ TEST(RouteOptions, BoundTheBody) {
 }
 
 TEST(RouteOptions, BoundTheRequestsInFlight) {
+    shelf held;
     site s;
-    std::vector<responder> held;
-    s.app.get("/held", [&held](request&, response& a) { held.push_back(a.defer()); }, {.max_in_flight = 2});
+    s.app.get("/held", [&held](request&, response& a) { held.put(a.defer()); }, {.max_in_flight = 2});
     s.app.get("/free", [] { return "free"; });
     s.start();
     client one = s.connect(), two = s.connect(), three = s.connect();
@@ -219,22 +219,21 @@ TEST(RouteOptions, BoundTheRequestsInFlight) {
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(refused.field("Retry-After"), "1");
     EXPECT_EQ(three.get("/free").body, "free");
-    for (responder& r : held) EXPECT_TRUE(r.complete([](response& a) { a.text("now"); }));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(held.take().complete([](response& a) { a.text("now"); }));
     EXPECT_EQ(one.read().body, "now");
     EXPECT_EQ(two.read().body, "now");
-    held.clear();
     three.send(request_line("GET", "/held"));
     ASSERT_TRUE(eventually([&] { return s.suspended() == 1; })) << "their places are free again";
-    EXPECT_TRUE(held.back().complete([](response& a) { a.text("third"); }));
+    EXPECT_TRUE(held.take().complete([](response& a) { a.text("third"); }));
     EXPECT_EQ(three.read().body, "third");
 }
 
 TEST(Limits, BoundSuspendedHandlers) {
     options o{.workers = 1};
     o.limits.suspended_exchanges = 2;
+    shelf held;
     site s(o);
-    std::vector<responder> held;
-    s.app.get("/deferred", [&held](request&, response& a) { held.push_back(a.defer()); });
+    s.app.get("/deferred", [&held](request&, response& a) { held.put(a.defer()); });
     s.app.get("/coroutine", [](request&, response& a) -> awaitable<> {
         co_await sleep_for(std::chrono::milliseconds(1));
         a.text("slept");
@@ -255,7 +254,7 @@ TEST(Limits, BoundSuspendedHandlers) {
     }
     EXPECT_EQ(three.get("/plain").body, "plain");
     EXPECT_EQ(s.log.size(), 0U) << "being busy is no fault of the handler";
-    held.clear(); // destroyed unanswered
+    for (int i = 0; i < 2; ++i) held.take(); // and destroyed unanswered
     EXPECT_EQ(one.read().status, 500);
     EXPECT_EQ(two.read().status, 500);
     EXPECT_EQ(three.get("/coroutine").body, "slept");

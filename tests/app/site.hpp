@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace fastserve::test {
@@ -89,6 +91,28 @@ private:
         o.log = [this](const log_record& r) { log(r); };
         return o;
     }
+};
+
+// Where handlers leave their responders for the test.
+class shelf {
+public:
+    void put(responder r) {
+        const std::lock_guard lock(mutex_);
+        held_.push_back(std::move(r));
+        more_.notify_all();
+    }
+    responder take() {
+        std::unique_lock lock(mutex_);
+        if (!more_.wait_for(lock, client::patience, [this] { return !held_.empty(); })) return {};
+        responder r = std::move(held_.front());
+        held_.erase(held_.begin());
+        return r;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable more_;
+    std::vector<responder> held_;
 };
 
 inline std::string request_line(std::string_view method, std::string_view target, std::string_view fields = "",
