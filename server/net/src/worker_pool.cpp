@@ -249,10 +249,8 @@ drain_report worker_pool::stop() {
 // Handlers that are cut are told so, and have a moment to end; what then still waits on our own loops is left to be
 // destroyed with them.
 void worker_pool::end_workers() {
-    if (users_loop_)
-        workers_.front()->shut_down();
-    else
-        on_every_worker([](worker& w) { w.shut_down(); });
+    // By letter also on a user's loop: what shutting down posts must not lie in the queue of a handler around us.
+    on_every_worker([](worker& w) { w.shut_down(); });
     const auto until = std::chrono::steady_clock::now() + cancelled_time;
     const auto ended = [this] {
         return suspended() == 0 && std::all_of(workers_.begin(), workers_.end(), [](auto& w) { return w->ended(); });
