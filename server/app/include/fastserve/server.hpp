@@ -18,7 +18,7 @@ class io_context;
 
 namespace fastserve {
 
-// Which worker gets a connection (docs/ARCHITECTURE.md has the measurements).
+// Which worker gets a connection (docs/benchmarks.md has the measurements).
 enum class placement : std::uint8_t {
     incoming_cpu, // the one on the CPU its packets arrive on, and it moves when they do
     bpf,          // the same, chosen by the kernel once: a listener a worker
