@@ -41,12 +41,12 @@ struct options {
     fastserve::placement placement{};
     fastserve::pin pin{};
     fastserve::limits limits{};
-    unsigned blocking_threads{};                  // for blocking() and offload(); 0: 8 a CPU; started when needed
-    unsigned blocking_queue{1024};                // jobs that may wait for one of them
-    std::chrono::milliseconds drain_delay{};      // stop() goes on accepting for so long
-    std::chrono::milliseconds grace{30'000};      // then what is in flight has so long to finish
-    std::string server_name{"fastserve"};         // the Server field; empty: none
-    std::function<void()> idle{};                 // a worker has been quiet for a second: give memory back; must not throw
+    unsigned blocking_threads{};             // for blocking() and offload(); 0: 8 a CPU; started when needed
+    unsigned blocking_queue{1024};           // jobs that may wait for one of them
+    std::chrono::milliseconds drain_delay{}; // stop() goes on accepting for so long
+    std::chrono::milliseconds grace{30'000}; // then what is in flight has so long to finish
+    std::string server_name{"fastserve"};    // the Server field; empty: none
+    std::function<void()> idle{};            // a worker has been quiet for a second: give memory back; must not throw
     std::function<void(const log_record&)> log{}; // called on any thread; must not throw. Empty: run() writes to stderr
 };
 
