@@ -172,7 +172,7 @@ private:
 
     void set_timer() noexcept;
     // Deadlines are kept, or memory has not been given back yet.
-    bool ticks() const noexcept { return connections_ || used_since_idle_ || quiet_ticks_ != 0; }
+    bool ticks() const noexcept { return connections_ || used_since_idle_ || peak_connections_ != 0; }
     void on_timer() noexcept;
     void on_deadline(connection&) noexcept;
     void give_back_memory() noexcept;
