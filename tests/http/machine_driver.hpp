@@ -93,6 +93,32 @@ public:
         site_.finish(x);
         turn_with([&] { return m.on_answer(*t_); });
     }
+    // The suspended handler asks for the next piece of its body.
+    void want_body() {
+        ASSERT_TRUE(waiting);
+        turn_with([&] { return m.on_body_wanted(*t_); });
+    }
+    // All pieces up to the end.
+    std::string read_all() {
+        std::string all;
+        do {
+            const std::size_t before = pieces.size();
+            want_body();
+            if (pieces.size() == before) return all + "(waits)";
+            all += pieces.back();
+        } while (!pieces.back().empty());
+        return all;
+    }
+    // The suspended handler sends a piece. `bytes` stay good until `written` counts it.
+    void write(std::string_view bytes) {
+        ASSERT_TRUE(waiting);
+        waiting->outgoing = bytes;
+        turn_with([&] { return m.on_write(*t_); });
+    }
+    void interim(int status) {
+        ASSERT_TRUE(waiting);
+        turn_with([&] { return m.on_interim(*t_, status); });
+    }
     // The socket takes more.
     void writable() {
         ASSERT_TRUE(blocked);
@@ -104,12 +130,6 @@ public:
         const std::uint64_t due = m.deadline_ms(bounds);
         if (closed || due == 0 || ms < due) return false;
         turn_with([&] {
-            if (!detaches_first) {
-                const step s = m.on_deadline(*t_);
-                if (takes_after_deadline) detach();
-                return s;
-            }
-            detach();
             return m.on_deadline(*t_);
         });
         return true;
@@ -168,8 +188,9 @@ public:
     std::size_t sends = 0;
     std::size_t laters = 0;
     std::size_t handled = 0;
-    bool detaches_first = false; // at a deadline, else after it
-    bool takes_after_deadline = true;
+    bool takes_exchanges = true; // a suspended handler's, when something else was answered
+    std::vector<std::string> pieces; // of streamed bodies, as the handlers got them; empty: an end
+    std::size_t written = 0;         // how many pieces of responses are out
     std::size_t held_by_test = 0;
     std::size_t most_unsent = 0;
     std::function<void()> before_event = [] {};
@@ -177,7 +198,7 @@ public:
     std::function<void()> between_turns = [] {};
 
     turn& lent() { return *t_; }
-    bool reading() const { return !closed && !blocked && next_.next == action::read; }
+    bool reading() const { return !closed && !blocked && (next_.next == action::read || m.reading()); }
     bool no_memory() const { return no_memory_; }
 
 private:
@@ -275,6 +296,13 @@ private:
                     s = m.on_suspended(*t_);
                 }
                 continue;
+            case action::body:
+                pieces.emplace_back(m.current()->body);
+                return;
+            case action::linger:
+            case action::close:
+                if (takes_exchanges) detach();
+                break;
             default:
                 break;
             }
@@ -299,6 +327,11 @@ private:
                 if (pending.empty() && !peer_done) return;
                 s = pending.empty() ? m.on_peer_finished(*t_) : receive_some();
                 continue;
+            case action::written:
+                m.on_written();
+                ++written;
+                next_ = {action::wait};
+                return;
             case action::linger:
                 shut = true;
                 pending.clear();

@@ -59,6 +59,7 @@ inline std::string report(const exchange& x) {
 
 // The path of a target is a list of words; the last is the kind of answer:
 //     /report  report(), /hello "hello world", /no 404 at routing, /204 /304 /500, /close with Connection: close,
+//     /piece a body in pieces that the test reads and sends (streamed, suspended),
 //     /large?N and /shared?N N bytes, moved or shared, /stream a body in pieces, /wide?N a field of N bytes
 // The first may be /owned (the handler is not plain), /later (it is suspended, and not plain) or /defer (plain, and
 // suspended nevertheless).
@@ -99,6 +100,7 @@ inline site test_site(site_state& state) {
         d.body_bytes = state.body_bytes;
         d.handler_timeout = state.handler_timeout;
         d.plain = !begins(x, "/owned/") && !begins(x, "/later/");
+        d.streamed = begins(x, "/piece");
         d.answered = x.head.path() == "/no";
         if (d.answered) serve(x);
         return d;
@@ -109,7 +111,7 @@ inline site test_site(site_state& state) {
             x.response.body("deferred"); // its request is gone when it returns
             return false;
         }
-        if (begins(x, "/later/")) return false;
+        if (begins(x, "/later/") || begins(x, "/piece")) return false;
         serve(x);
         return true;
     };

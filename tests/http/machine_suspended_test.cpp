@@ -141,29 +141,26 @@ TEST(machine_suspended, exchange_of_a_connection_that_breaks_in_other_phases) {
 }
 
 TEST(machine_suspended, deadline_answers_in_its_place) {
-    for (const bool detaches_first : {false, true}) {
-        for (const std::string method : {"GET", "HEAD"}) {
-            site_driver d;
-            d.detaches_first = detaches_first;
-            d.handler_timeout = std::chrono::milliseconds(300);
-            const std::string request = method + " /later/report HTTP/1.1\r\nHost: a\r\n\r\n";
-            d.receive(get("/hello") + request + get("/hello"));
-            EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 300);
-            EXPECT_FALSE(d.advance_to(d.now_ms + 299));
-            EXPECT_TRUE(d.advance_to(d.now_ms + 1));
-            EXPECT_EQ(d.wire, hello + refused(503, method == "HEAD"));
-            EXPECT_TRUE(d.shut);
-            EXPECT_FALSE(d.closed);
-            ASSERT_EQ(d.detached.size(), 1U);
-            EXPECT_EQ(d.detached[0]->head.target(), "/later/report");
-        }
+    for (const std::string method : {"GET", "HEAD"}) {
+        site_driver d;
+        d.handler_timeout = std::chrono::milliseconds(300);
+        const std::string request = method + " /later/report HTTP/1.1\r\nHost: a\r\n\r\n";
+        d.receive(get("/hello") + request + get("/hello"));
+        EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 300);
+        EXPECT_FALSE(d.advance_to(d.now_ms + 299));
+        EXPECT_TRUE(d.advance_to(d.now_ms + 1));
+        EXPECT_EQ(d.wire, hello + refused(503, method == "HEAD"));
+        EXPECT_TRUE(d.shut);
+        EXPECT_FALSE(d.closed);
+        ASSERT_EQ(d.detached.size(), 1U);
+        EXPECT_EQ(d.detached[0]->head.target(), "/later/report");
     }
 }
 
 // An owner that leaves the exchange in the machine and lets the handler finish.
 TEST(machine_suspended, answers_after_the_deadline_are_dropped) {
     site_driver d;
-    d.takes_after_deadline = false;
+    d.takes_exchanges = false;
     d.handler_timeout = std::chrono::milliseconds(300);
     d.receive(get("/later/hello"));
     EXPECT_TRUE(d.advance_to(d.now_ms + 300));

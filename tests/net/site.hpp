@@ -13,6 +13,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -107,6 +108,9 @@ public:
         return true;
     }
 
+    // Its handlers take no bodies in pieces: that is the application's.
+    void body_ready(net::worker&, net::exchange&) noexcept override { std::abort(); }
+    void written(net::worker&, net::exchange&) noexcept override { std::abort(); }
     void cancel(net::worker& w, net::exchange& x) noexcept override {
         ++cancelled;
         if (finish_when_cancelled && take(x)) w.finish(x);

@@ -15,6 +15,8 @@ namespace fastserve::detail {
 
 namespace {
 
+constexpr std::uint64_t no_limit = ~std::uint64_t{0};
+
 unsigned offload_threads(unsigned wanted) noexcept {
     return wanted != 0 ? wanted : 8 * std::max(1u, std::thread::hardware_concurrency());
 }
@@ -147,7 +149,8 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
         }
         x.route_of = r;
         return {.plain = r->handler->kind == handler_kind::plain,
-                .body_bytes = r->max_body ? *r->max_body : options_.limits.body_bytes,
+                .streamed = r->streamed,
+                .body_bytes = r->max_body ? *r->max_body : r->streamed ? no_limit : options_.limits.body_bytes,
                 .handler_timeout = r->deadline ? *r->deadline : options_.limits.handler_timeout};
     } catch (...) {
         fail(x, std::current_exception());

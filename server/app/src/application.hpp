@@ -39,6 +39,8 @@ public:
     void release(net::worker&, net::exchange&) noexcept override;
     http::decision route(net::worker&, net::exchange&) noexcept override;
     bool handle(net::worker&, net::exchange&) noexcept override;
+    void body_ready(net::worker&, net::exchange&) noexcept override;
+    void written(net::worker&, net::exchange&) noexcept override;
     void cancel(net::worker&, net::exchange&) noexcept override;
     void peer_finished(net::worker&, net::exchange&) noexcept override {} // request::peer_finished() looks itself
     void idle(net::worker&) noexcept override;
@@ -81,6 +83,7 @@ private:
     void leave(context&) noexcept;
     void suspend(net::worker&, context&) noexcept;
     void resume(context&) noexcept;
+    void wake(net::worker&, context&) noexcept;
     void finish(net::worker&, context&) noexcept;
     void handler_failed(context&, const std::exception_ptr&) noexcept;
     void fail(context&, const std::exception_ptr&) noexcept;

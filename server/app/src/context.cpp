@@ -155,9 +155,16 @@ bool is_content_type(std::string_view name) noexcept {
            });
 }
 
-// The response, about to get a body of that type.
+// The response, as long as it is not on its way.
+http::response& open_response(detail::context& x) {
+    if (checked_response(x).head_sent) [[unlikely]]
+        throw std::logic_error("the head of the response is sent: it cannot be changed any more");
+    return x.response;
+}
+
+// The same, about to get a body of that type.
 http::response& with_type(detail::context& x, std::string_view type) {
-    http::response& r = checked_response(x).response;
+    http::response& r = open_response(x);
     if (!x.typed) check(r.content_type(type), "Content-Type");
     return r;
 }
@@ -165,7 +172,7 @@ http::response& with_type(detail::context& x, std::string_view type) {
 } // namespace
 
 response& response::status(int code) {
-    http::response& r = checked_response(x_).response;
+    http::response& r = open_response(x_);
     if (code == 101 || !r.status(code)) throw std::invalid_argument("response status outside 200 to 999");
     return *this;
 }
@@ -175,13 +182,13 @@ int response::status() const noexcept {
 }
 
 response& response::set(std::string_view name, std::string_view value) {
-    check(checked_response(x_).response.set(name, value), name);
+    check(open_response(x_).set(name, value), name);
     if (is_content_type(name)) x_.typed = true;
     return *this;
 }
 
 response& response::add(std::string_view name, std::string_view value) {
-    check(checked_response(x_).response.add(name, value), name);
+    check(open_response(x_).add(name, value), name);
     if (is_content_type(name)) x_.typed = true;
     return *this;
 }
@@ -237,6 +244,15 @@ void response::redirect(std::string_view location, int code) {
     x_.response.no_body();
 }
 
+response& response::content_length(std::uint64_t bytes) {
+    open_response(x_).content_length(bytes);
+    return *this;
+}
+
+void response::trailer(std::string_view name, std::string_view value) {
+    check(checked_response(x_).trailers.add(name, value), name);
+}
+
 // ---- responder
 // ---------------------------------------------------------------------------------------------------------
 
@@ -245,6 +261,7 @@ responder response::defer() {
     if (x.route_of->handler->kind == detail::handler_kind::blocking)
         throw std::logic_error("a blocking handler answers itself: it cannot defer");
     if (x.deferred) throw std::logic_error("the answer was deferred already");
+    if (x.head_sent) throw std::logic_error("the answer has begun: it cannot be deferred");
     if (!x.service->may_suspend()) throw detail::overloaded("too many handlers have not finished");
     x.used = true;
     x.deferred = std::make_shared<detail::deferral>(x.on->mail(), x);

@@ -4,6 +4,7 @@
 #include "deferral.hpp"
 
 #include <fastserve/detail/route_tree.hpp>
+#include <fastserve/error.hpp>
 #include <fastserve/net/exchange.hpp>
 #include <fastserve/net/worker.hpp>
 #include <fastserve/request.hpp>
@@ -26,6 +27,7 @@ namespace fastserve::detail {
 
 struct route;
 class application;
+class pending;
 
 // What of a context a handler may use, in debug builds; in others nobody asks.
 class usable_parts {
@@ -84,13 +86,15 @@ public:
     worker* on_worker = nullptr;
     const route* route_of = nullptr;
     route_params params;
-    std::string_view normal; // the path's normal form, in the arena; empty: the path is what was matched
-    bool used = false;       // something below was
-    bool live = false;       // its handler, not a blocking one, has not ended
-    bool starting = false;   // its coroutine runs for the first time
-    bool completed = false;  // ... and had returned by then
-    bool counted = false;    // in its route's requests in flight
-    bool typed = false;      // the handler has set Content-Type by name
+    std::string_view normal;  // the path's normal form, in the arena; empty: the path is what was matched
+    bool used = false;        // something below was
+    bool live = false;        // its handler, not a blocking one, has not ended
+    bool starting = false;    // its coroutine runs for the first time
+    bool completed = false;   // ... and had returned by then
+    bool counted = false;     // in its route's requests in flight
+    bool typed = false;       // the handler has set Content-Type by name
+    pending* waits = nullptr; // its coroutine, in read(), write() or interim()
+    bool cancelled = false;   // ... and was woken without what it waited for
     usable_parts usable;
 
     // In the list of its worker's suspended ones.

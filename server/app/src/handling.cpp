@@ -177,6 +177,7 @@ void application::handler_failed(context& x, const std::exception_ptr& e) noexce
 }
 
 void application::fail(context& x, const std::exception_ptr& e) noexcept {
+    x.broken = x.head_sent; // too late for another answer
     x.response.reset();
     x.typed = false;
     if (x.orphaned) return; // the wait that was cancelled ends the handler by an exception

@@ -24,6 +24,7 @@ namespace fastserve::detail {
 struct route {
     std::unique_ptr<detail::handler> handler;
     std::string name; // or the pattern
+    bool streamed = false;
     std::optional<std::size_t> max_body;
     std::optional<std::chrono::milliseconds> deadline;
     unsigned max_in_flight = 0;

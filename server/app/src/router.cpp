@@ -12,6 +12,9 @@ namespace detail {
 void route_table::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
                       const route_options& o) {
     if (frozen_) throw std::logic_error("fastserve: routes are registered before start()");
+    if (o.body == body::streamed && h->kind != handler_kind::coroutine)
+        throw std::invalid_argument("fastserve: " + std::string(pattern) +
+                                    ": a streamed body needs a handler that is a coroutine");
     const auto number = static_cast<std::uint32_t>(routes_.size());
     const auto index = method ? static_cast<method_index>(*method) : any_method;
     const registration done = builder_.add(index, pattern, number);
@@ -19,6 +22,7 @@ void route_table::add(std::optional<http::verb> method, std::string_view pattern
     auto r = std::make_unique<route>();
     r->handler = std::move(h);
     r->name = o.name.empty() ? pattern : o.name;
+    r->streamed = o.body == body::streamed;
     r->max_body = o.max_body;
     r->deadline = o.deadline;
     r->max_in_flight = o.max_in_flight;

@@ -68,6 +68,8 @@ std::string_view message_of(errc e) noexcept {
         return "more trailer fields than the limit";
     case errc::body_too_large:
         return "body exceeds the limit";
+    case errc::incomplete_body:
+        return "the peer ended before its body did";
     case errc::expectation_failed:
         return "unknown expectation";
     case errc::head_timeout:

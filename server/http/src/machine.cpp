@@ -10,12 +10,8 @@ namespace fastserve::http {
 
 namespace {
 
-// The most body bytes that are read only to keep a connection whose request was answered without them.
-constexpr std::uint64_t dropped_body = 256 * 1024;
 // Room for what one read of a chunked body brings.
 constexpr std::size_t chunk_room = 4 * 1024;
-
-constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
 } // namespace
 
@@ -140,10 +136,13 @@ void machine::give_exchange(turn& t) noexcept {
 
 std::span<char> machine::input_area(turn& t) noexcept {
     if (phase_ == phase::head) return {input_.data() + input_end_, input_.capacity() - input_end_};
-    if (phase_ != phase::body) return t.input;
+    if (phase_ != phase::body && phase_ != phase::reading) return t.input;
     exchange& x = *exchange_;
     // What stands behind a chunked body is copied once: it must not be more than any other input.
     const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), chunk_room);
+    if (phase_ == phase::reading)
+        return {x.body_bytes_.data(),
+                static_cast<std::size_t>(std::min<std::uint64_t>(x.body_bytes_.capacity(), most))};
     const std::size_t room = x.body_bytes_.capacity() - x.body_size_;
     return {x.body_bytes_.data() + x.body_size_, static_cast<std::size_t>(std::min<std::uint64_t>(room, most))};
 }
@@ -156,6 +155,8 @@ step machine::on_input(turn& t, std::size_t size) noexcept {
         return next_head(t);
     case phase::body:
         return on_body(t, size);
+    case phase::reading:
+        return on_piece(t, size);
     case phase::lingering:
         return {action::linger};
     case phase::closing:
@@ -205,13 +206,14 @@ step machine::next_head(turn& t) noexcept {
 
 step machine::on_decision(turn& t, const decision& d) noexcept {
     exchange& x = *exchange_;
-    plain_ = d.plain;
+    plain_ = d.plain && !d.streamed;
     answered_ = d.answered;
     handler_timeout_ = d.handler_timeout;
     if (x.head.body == framing::none) [[likely]]
         return body_ready(t);
 
     const auto have = static_cast<std::size_t>(t.end - t.at);
+    if (d.streamed && !answered_) return stream_body(t, d, have);
     if (x.head.body == framing::length) {
         body_left_ = x.head.content_length;
         if (!answered_ && body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
@@ -247,14 +249,19 @@ step machine::await_body(turn& t, std::size_t have) noexcept {
     if (have != 0) std::memcpy(x.body_bytes_.data(), t.at, have);
     x.body_size_ = have;
     if (by_length) body_left_ -= have;
-    if (x.head.expect_continue && silent && t.output.size() - t.output_size >= continue_line.size()) {
-        std::memcpy(t.output.data() + t.output_size, continue_line.data(), continue_line.size());
-        t.output_size += continue_line.size();
-    }
+    if (x.head.expect_continue && silent) write_continue(t);
     drop_input(t);
     enter(t, phase::body);
     body_received_ = have;
     return {action::read};
+}
+
+// Without room for it the client will send its body a little later, unasked (RFC 9110 10.1.1).
+void machine::write_continue(turn& t) noexcept {
+    constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (t.output.size() - t.output_size < line.size()) return;
+    std::memcpy(t.output.data() + t.output_size, line.data(), line.size());
+    t.output_size += line.size();
 }
 
 step machine::on_body(turn& t, std::size_t size) noexcept {
@@ -306,7 +313,7 @@ step machine::drop_body(turn& t) noexcept {
         body_left_ -= dropped;
         more = body_left_ != 0;
     }
-    if (more) return {action::read};
+    if (more) return body_received_ > dropped_body ? end(t, action::linger) : step{action::read};
     phase_ = phase::idle;
     return next_head(t);
 }

@@ -36,13 +36,17 @@ void machine::enter(turn& t, phase p) noexcept {
 
 step machine::on_answer(turn& t) noexcept {
     if (phase_ >= phase::suspended) {
-        if (phase_ != phase::suspended) { // it comes too late: something else was answered
+        if (phase_ >= phase::lingering) { // it comes too late: something else was answered
             give_exchange(t);
             return resume(t);
         }
         load_input(t);
         phase_ = phase::handling;
     }
+    if (exchange_->body_open) [[unlikely]]
+        leave_body();
+    if (exchange_->head_sent) [[unlikely]]
+        return finish_stream(t);
     return answer(t);
 }
 
@@ -66,7 +70,7 @@ step machine::answer(turn& t) noexcept {
     if (must_close(t)) keep_alive_ = false;
     const answer_plan plan = plan_answer(
         r, {.head_request = head_request_, .version_minor = exchange_->head.version_minor, .keep_alive = keep_alive_});
-    // Bodies in pieces have no way out yet, and a head that promises one would swallow the next answer.
+    // A body that was announced to come in pieces and of which none came.
     if (plan.body_follows && r.kind() == body_kind::stream) return fail(t, 500);
     const std::string_view body = plan.body_follows ? r.body_view() : "";
     const std::size_t copied = large ? 0 : body.size();
@@ -119,6 +123,10 @@ step machine::resume(turn& t) noexcept {
     switch (phase_) {
     case phase::suspended:
         return {action::wait};
+    case phase::reading:
+        return {action::read};
+    case phase::writing:
+        return {action::written};
     case phase::lingering:
         return {action::linger};
     case phase::closing:
@@ -152,7 +160,7 @@ step machine::pause(turn& t, action a) noexcept {
 
 // No further request is answered.
 step machine::end(turn& t, action a) noexcept {
-    if (exchange_ && phase_ != phase::suspended) give_exchange(t);
+    if (exchange_ && phase_ < phase::suspended) give_exchange(t);
     drop_input(t);
     enter(t, a == action::linger ? phase::lingering : phase::closing);
     return {a};
@@ -163,6 +171,10 @@ step machine::fail(turn& t, errc e) noexcept {
 }
 
 step machine::fail(turn& t, int status) noexcept {
+    if (exchange_ && exchange_->head_sent) { // it was begun with another one
+        forget_lent();
+        return end(t, action::close);
+    }
     const answer_context context{.head_request = head_request_, .keep_alive = false};
     const extra_field extra = status == 503 ? extra_field{"Retry-After", "1"} : extra_field{};
     t.output_size += write_error(t.output.data() + t.output_size, t.output.size() - t.output_size, status, context,
@@ -177,9 +189,10 @@ step machine::refuse(turn& t, int status) noexcept {
 // ---- bytes
 // -----------------------------------------------------------------------------------------------------------
 
-std::array<std::string_view, 3> machine::output(const turn& t) const noexcept {
+std::array<std::string_view, 4> machine::output(const turn& t) const noexcept {
     return {std::string_view{output_ ? output_.data() + unsent_begin_ : nullptr, unsent_},
-            std::string_view{t.output.data(), t.output_size}, external_};
+            std::string_view{t.output.data(), t.output_size}, external_,
+            chunk_end.substr(chunk_end.size() - chunk_end_left_)};
 }
 
 bool machine::on_sent(turn& t, std::size_t size) noexcept {
@@ -190,7 +203,9 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
     unsent_ -= static_cast<std::uint32_t>(kept);
     size -= kept;
     const std::size_t fresh = std::min(size, t.output_size);
-    external_.remove_prefix(size - fresh);
+    const std::size_t lent = std::min(size - fresh, external_.size());
+    external_.remove_prefix(lent);
+    chunk_end_left_ = static_cast<std::uint8_t>(chunk_end_left_ - (size - fresh - lent));
 
     const std::string_view rest{t.output.data() + fresh, t.output_size - fresh};
     t.output_size = 0;
@@ -215,7 +230,7 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
 
     if (has_unsent()) {
         if (progress || !had_unsent) sent_ms_ = t.now_ms;
-    } else if (had_unsent && phase_ != phase::suspended) {
+    } else if (had_unsent && !handler_works()) {
         // While nothing was read the peer could not make progress either. A handler's time goes on.
         since_ms_ = t.now_ms;
     }
@@ -225,7 +240,14 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
 void machine::drop_output(turn& t) noexcept {
     t.buffers.release(std::move(output_));
     unsent_begin_ = unsent_ = 0;
+    t.output_size = 0;
+    forget_lent();
+}
+
+// What lies in the exchange, or is its handler's, is not sent any more.
+void machine::forget_lent() noexcept {
     external_ = {};
+    chunk_end_left_ = 0;
 }
 
 // ---- ends and time
@@ -235,8 +257,12 @@ step machine::on_peer_finished(turn& t) noexcept {
     peer_finished_ = true;
     switch (phase_) {
     case phase::suspended:
+    case phase::writing:
         if (exchange_) exchange_->peer_finished.store(true, std::memory_order_relaxed);
-        return {action::wait};
+        return resume(t);
+    case phase::reading: // the body will not become whole
+        exchange_->body_error = errc::incomplete_body;
+        return end(t, action::close);
     case phase::answering:
     case phase::sending:
         return {action::flush};
@@ -252,6 +278,8 @@ step machine::on_peer_finished(turn& t) noexcept {
 }
 
 exchange* machine::detach() noexcept {
+    forget_lent();
+    if (phase_ == phase::reading || phase_ == phase::writing) phase_ = phase::suspended;
     return std::exchange(exchange_, nullptr);
 }
 
@@ -259,7 +287,6 @@ exchange* machine::abandon() noexcept {
     input_.reset();
     output_.reset();
     input_begin_ = input_end_ = unsent_begin_ = unsent_ = 0;
-    external_ = {};
     phase_ = phase::closing;
     return detach();
 }
@@ -278,7 +305,13 @@ std::uint64_t machine::phase_deadline_ms(const limits& l) const noexcept {
     case phase::dropping:
         if (l.body_rate == 0) return 0;
         return since_ms_ + static_cast<std::uint64_t>(l.body_grace.count()) + body_received_ * 1000 / l.body_rate;
+    case phase::reading: {
+        const std::uint64_t late = after(since_ms_, handler_timeout_);
+        if (l.body_rate == 0) return late;
+        return earlier(late, exchange_->rate_from_ms_ + static_cast<std::uint64_t>(l.body_grace.count()));
+    }
     case phase::suspended:
+    case phase::writing:
         return after(since_ms_, handler_timeout_);
     case phase::lingering:
         return after(since_ms_, linger_time);
@@ -288,7 +321,7 @@ std::uint64_t machine::phase_deadline_ms(const limits& l) const noexcept {
 }
 
 std::uint64_t machine::deadline_ms(const limits& l) const noexcept {
-    if (has_unsent() && phase_ != phase::suspended) return stall_deadline_ms(l);
+    if (has_unsent() && !handler_works()) return stall_deadline_ms(l);
     return earlier(stall_deadline_ms(l), phase_deadline_ms(l));
 }
 
@@ -302,7 +335,12 @@ step machine::on_deadline(turn& t) noexcept {
         return parser_.started() ? fail(t, errc::head_timeout) : end(t, action::close);
     case phase::body:
         return fail(t, errc::body_timeout);
+    case phase::reading:
+        if (const std::uint64_t late = after(since_ms_, handler_timeout_); late == 0 || t.now_ms < late)
+            return body_failed(t, errc::body_timeout);
+        return fail(t, 503);
     case phase::suspended:
+    case phase::writing:
         return fail(t, 503);
     default:
         return end(t, action::close);

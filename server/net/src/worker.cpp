@@ -168,7 +168,7 @@ void worker::on_events(int wait_ms) noexcept {
         run_ready();
     }
     if (!open_) return;
-    if (ready_ || count == events_a_batch || !mailbox_->try_sleep())
+    if (ready_ || asked_ || count == events_a_batch || !mailbox_->try_sleep())
         continue_soon();
     else if (!alone_ && !waiting_)
         wait_for_events();
@@ -182,7 +182,7 @@ void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
     const bool finishes = (events & EPOLLRDHUP) && !c->finishing;
     if (finishes) c->finishing = true;
     if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) c->readable = true;
-    if (c->machine.suspended()) [[unlikely]] {
+    if (c->machine.suspended() && !c->machine.reading()) [[unlikely]] {
         on_event_while_suspended(*c, events, finishes);
         return;
     }
@@ -220,10 +220,7 @@ void worker::run_ready() noexcept {
 }
 
 void worker::end_batch() noexcept {
-    while (finished_) {
-        exchange* const x = std::exchange(finished_, finished_->next);
-        answer(*x);
-    }
+    perform_asked();
     while (closed_) {
         connection* const c = closed_;
         closed_ = c->next_ready;
@@ -233,7 +230,7 @@ void worker::end_batch() noexcept {
     counters_.busy_since_ms.store(0, std::memory_order_relaxed);
     if (ending_)
         tear_down();
-    else if (ready_ && open_)
+    else if ((ready_ || asked_) && open_)
         continue_soon();
 }
 

@@ -54,7 +54,6 @@ void worker::on_deadline(connection& c) noexcept {
     }
     add(counters_.timed_out, 1);
     begin_turn();
-    if (c.machine.suspended()) orphan(as_net(*c.machine.detach()));
     c.readable = true;
     interpret(c, c.machine.on_deadline(turn_));
     end_turn();

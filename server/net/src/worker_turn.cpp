@@ -16,6 +16,8 @@ constexpr unsigned receives_a_turn = 16;
 constexpr std::size_t bytes_a_receive = 128 * 1024;
 // And how often it may send what did not go at once: a fast reader of a large body takes all that it is given.
 constexpr unsigned sends_a_turn = 16;
+// How many handlers that ask again within a batch, for the next piece of a large body, have it in the same batch.
+constexpr unsigned asked_again_a_batch = 8;
 // A connection's placement is looked at again after this many requests (design 3.2).
 constexpr std::uint32_t requests_a_look = 64;
 
@@ -132,11 +134,25 @@ bool worker::interpret(connection& c, http::step s) noexcept {
         case http::action::wait:
             if (!flush(c)) return false;
             break;
+        case http::action::body: {
+            exchange& x = as_net(*m.current());
+            if (c.finishing) x.peer_finished.store(true, std::memory_order_relaxed);
+            env_.handlers.body_ready(*this, x);
+            break;
+        }
+        case http::action::written:
+            if (!flush(c)) return false;
+            if (m.has_unsent()) break;
+            m.on_written();
+            env_.handlers.written(*this, as_net(*m.current()));
+            break;
         case http::action::linger:
+            orphan_suspended(c);
             if (!flush(c)) return false;
             if (m.has_unsent() || linger(c)) break;
             return false;
         case http::action::close:
+            orphan_suspended(c);
             if (!flush(c)) return false;
             if (m.has_unsent()) break;
             close(c);
@@ -145,6 +161,12 @@ bool worker::interpret(connection& c, http::step s) noexcept {
         break;
     }
     return settle(c);
+}
+
+// Something else was answered, or nothing will be.
+void worker::orphan_suspended(connection& c) noexcept {
+    if (c.machine.suspended()) [[unlikely]]
+        orphan(as_net(*c.machine.detach()));
 }
 
 // Its handler is suspended: an event is all that tells of the peer, since nothing is read.
@@ -218,26 +240,54 @@ bool worker::settle(connection& c) noexcept {
     return true;
 }
 
-void worker::finish(exchange& x) noexcept {
-    if (in_batch_) {
-        x.next = finished_;
-        finished_ = &x;
-        return;
+// ---- what suspended handlers ask for
+// -----------------------------------------------------------------------------------
+
+void worker::ask(exchange& x, net::ask what) noexcept {
+    const bool listed = x.asked != ask::nothing;
+    x.asked = what;
+    if (listed) return;
+    x.next = nullptr;
+    *last_asked_ = &x;
+    last_asked_ = &x.next;
+    if (!in_batch_) {
+        const batch now(*this); // whose end performs it
     }
-    const batch now(*this);
-    answer(x);
 }
 
-void worker::answer(exchange& x) noexcept {
-    subtract(counters_.suspended, 1);
-    x.suspended = false;
-    if (x.orphaned) {
-        env_.handlers.release(*this, x);
-        return;
+// Those that ask meanwhile have their turn too, but not without end: a fast peer of a streaming handler would keep the
+// others waiting.
+void worker::perform_asked() noexcept {
+    exchange** const end = last_asked_;
+    bool again = false;
+    for (unsigned more = 0; asked_ && (more < asked_again_a_batch || !open_); more += again) {
+        exchange& x = *asked_;
+        again = again || &x.next == end;
+        asked_ = x.next;
+        if (!asked_) last_asked_ = &asked_;
+        perform(x);
     }
-    connection* const c = env_.connections.find(x.connection);
+}
+
+void worker::perform(exchange& x) noexcept {
+    const net::ask what = std::exchange(x.asked, ask::nothing);
+    if (what == ask::finish) {
+        subtract(counters_.suspended, 1);
+        x.suspended = false;
+    }
+    if (x.orphaned) {
+        if (what == ask::finish) env_.handlers.release(*this, x);
+        return; // its handler was told when it lost its peer
+    }
+    connection& c = *env_.connections.find(x.connection);
     begin_turn();
-    interpret(*c, c->machine.on_answer(turn_));
+    switch (what) {
+    case ask::finish: interpret(c, c.machine.on_answer(turn_)); break;
+    case ask::body: interpret(c, c.machine.on_body_wanted(turn_)); break;
+    case ask::write: interpret(c, c.machine.on_write(turn_)); break;
+    case ask::interim: interpret(c, c.machine.on_interim(turn_, x.interim_status)); break;
+    case ask::nothing: break;
+    }
     end_turn();
 }
 

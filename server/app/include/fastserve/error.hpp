@@ -14,9 +14,16 @@ enum class errc : std::uint8_t {
     malformed,    // not what the type asked for looks like
     out_of_range, // a number, but none that the type can hold
     bad_encoding, // '%' without two hexadecimal digits, or an encoded NUL
+    // Bodies in pieces.
+    cancelled,    // the wait was, by the handler itself
+    disconnected, // the peer has left, or its time is up
+    not_streamed, // the route takes whole bodies
+    busy,         // one piece after the other: another read or write has not ended
+    head_sent,    // it is too late for an interim response
+    too_long,     // more than the length that was announced
 };
 
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::bad_encoding) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::too_long) + 1;
 
 // One line, without the peer's bytes in it: it may be sent as the detail of a problem.
 std::string_view message_of(errc e) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fastserve/error.hpp>
+#include <fastserve/http/error.hpp>
 #include <fastserve/types.hpp>
 
 #include <charconv>
@@ -54,6 +55,14 @@ result<T> parse_as(std::string_view text) {
 }
 } // namespace detail
 
+// A piece of a streamed body. Good until the next read() of its request, and until the handler ends.
+struct chunk {
+    std::string_view bytes;
+
+    bool empty() const noexcept { return bytes.empty(); }
+    operator std::string_view() const noexcept { return bytes; }
+};
+
 // Lifetime: the request and every view it hands out are good until the handler ends; for a coroutine, until it returns;
 // for a deferred answer, until the handler that deferred it returns. Copy what must live longer. A debug build of the
 // library names the route of who uses it later, and ends the program.
@@ -71,8 +80,16 @@ public:
     std::string_view target() const noexcept;
     // Without the query, not decoded.
     std::string_view path() const noexcept;
-    // The whole body; empty if there is none.
+    // The whole body; empty if there is none, and on a streamed route.
     std::string_view body() const noexcept;
+    // The next piece of the body of a streamed route (route_options::body): what has arrived, as soon as something has.
+    // An empty piece is the end. The peer is held back while nobody asks, and is told to go on (100 Continue, RFC 9110
+    // 10.1.1) by the first question: a handler that answers without reading refuses the body unsent.
+    //
+    // Errors, never thrown: why the body ends before it is whole, after which the request is answered without the
+    // handler (an http::errc: 400, 408 or 413), disconnected, cancelled (the body is not lost: read again), busy,
+    // not_streamed.
+    awaitable<result<chunk>> read();
     // The host the request is for: the target's authority when it has one, else Host (RFC 9112 3.2.2).
     std::string_view host() const noexcept;
     // 0 or 1 for HTTP/1.x.

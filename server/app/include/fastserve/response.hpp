@@ -3,6 +3,7 @@
 
 #include <fastserve/types.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -81,6 +82,24 @@ public:
     void problem(int status, std::string_view detail);
     // 301, 302, 303, 307 or 308. The location is sent as it is.
     void redirect(std::string_view location, int status = 302);
+
+    // A body in pieces, for coroutines: sends one and waits until it is on its way, while the peer is slow. The view
+    // must be good until then. The first one, which may be empty, sends the head, with which status, fields and the
+    // kind of the body are settled: to change them afterwards throws std::logic_error. Chunked unless content_length()
+    // was said; to HTTP/1.0 clients until the connection closes; not sent where there is no body. The handler's return
+    // is the end of it. A handler that throws, or returns before it has sent what it announced, cuts the connection, so
+    // that the peer does not take what it got for the whole.
+    //
+    // Errors, never thrown: disconnected, busy, too_long.
+    awaitable<error_code> write(std::string_view);
+    // The length of a body in pieces, if it is known.
+    response& content_length(std::uint64_t bytes);
+    // A field behind the last chunk (RFC 9110 6.5): for chunked bodies, else it is not sent.
+    void trailer(std::string_view name, std::string_view value);
+    // Sends an interim response (RFC 9110 15.2) with the fields set so far, which stay set: 103 with Link, for example.
+    // HTTP/1.0 clients are spared it. Errors: disconnected, busy, head_sent. Throws std::invalid_argument unless the
+    // status is 100 or 102 to 199.
+    awaitable<error_code> interim(int status);
 
     // The answer comes later: the handler may return without one. The request's views end with the handler. Once, and
     // not in a blocking handler, else throws std::logic_error. Over limits::suspended_exchanges it throws something

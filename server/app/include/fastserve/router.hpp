@@ -5,6 +5,8 @@
 #include <fastserve/types.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -12,9 +14,16 @@
 
 namespace fastserve {
 
+// When the handler of a route starts.
+enum class body : std::uint8_t {
+    whole,    // once the request's body is complete: request::body()
+    streamed, // after the head: request::read(). For coroutines alone
+};
+
 // What is special about a route. Members that are left out take the server's limits.
 struct route_options {
-    std::optional<std::size_t> max_body{};               // bytes; more is answered 413
+    fastserve::body body{};
+    std::optional<std::size_t> max_body{};               // bytes; more is answered 413; streamed: no limit unless set
     std::optional<std::chrono::milliseconds> deadline{}; // for the handler; later is 503; zero: none
     unsigned max_in_flight{};                            // requests in its handler at once; more are 503; 0: any
     std::string_view name{};                             // for logs and request::route_name(); copied
@@ -46,8 +55,8 @@ class route_table;
 //
 // Thread: all routes are registered before the server starts, by one thread.
 //
-// Errors: a malformed pattern, or a method and place taken already, throws std::invalid_argument with a sentence that
-// names both routes.
+// Errors: a malformed pattern, a method and place taken already, or a streamed body for what is no coroutine, throws
+// std::invalid_argument with a sentence that names both routes.
 class router {
 public:
     template <class H>

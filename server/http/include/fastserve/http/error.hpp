@@ -45,6 +45,7 @@ enum class errc : std::uint8_t {
     trailer_too_large,
     too_many_trailer_fields,
     body_too_large,
+    incomplete_body,
     // Semantics and time.
     expectation_failed,
     head_timeout,

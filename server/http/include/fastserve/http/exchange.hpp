@@ -8,6 +8,10 @@
 // views into head and body are good until it returns, even if it answers later. For any other handler the exchange owns
 // a copy before the handler runs, and views are good until reset().
 //
+// Bodies in pieces. A handler whose request was decided to be streamed starts after the head and takes the body piece
+// by piece; any suspended handler may send its response's body so. Both go through the machine (machine.hpp), one piece
+// at a time.
+//
 // Thread safety: an exchange is used by one thread at a time, the one that runs its handler or the worker that serves
 // its connection; only `peer_finished` may be read and written by both at once.
 #pragma once
@@ -15,6 +19,7 @@
 #include <fastserve/http/head.hpp>
 #include <fastserve/http/limits.hpp>
 #include <fastserve/http/response.hpp>
+#include <fastserve/http/serializer.hpp>
 #include <fastserve/pool/buffer_pool.hpp>
 
 #include <atomic>
@@ -32,6 +37,8 @@ struct decision {
     bool answered = false;
     // The handler needs neither head nor body once it has returned, so that it may work on borrowed bytes.
     bool plain = true;
+    // The handler starts now and asks for the body with machine::on_body_wanted(). Never plain.
+    bool streamed = false;
     // The most body bytes this route takes; more is answered 413.
     std::uint64_t body_bytes = 0;
     // How long the handler may take once it is suspended. Zero: no limit.
@@ -48,8 +55,27 @@ public:
     exchange& operator=(const exchange&) = delete;
 
     http::head head;
-    std::string_view body; // the whole body, decoded; empty while it is still arriving
+    // The whole body, decoded; empty while it is still arriving. Of a streamed one the piece that was handed over last,
+    // good until the next one is asked for.
+    std::string_view body;
     http::response response;
+
+    // Of a streamed body: more of it may come, and why it ended before it was whole.
+    bool body_open = false;
+    errc body_error = errc::ok;
+    // A piece has arrived that the handler has not been given.
+    bool body_waits = false;
+
+    // What the handler sends next: lent until action::written is done.
+    std::string_view outgoing;
+    // Behind the last chunk (RFC 9112 7.1.2).
+    field_block trailers;
+    // The head of the response has been written: it, and the kind of its body, are settled.
+    bool head_sent = false;
+    // The response was begun and cannot be completed: the connection ends, so that the peer notices.
+    bool broken = false;
+    // How much is still to be sent of a body whose length was announced.
+    std::uint64_t outgoing_left = 0;
 
     // The peer has shut down its sending side; it may still read the answer. Told while the handler is suspended.
     // Relaxed on both sides: nothing else is published by it.
@@ -64,15 +90,35 @@ public:
         head_bytes_.reset();
         body_bytes_.reset();
         body_size_ = 0;
+        if (streamed_ || head_sent || !trailers.empty()) [[unlikely]]
+            reset_pieces();
     }
 
 private:
     friend class machine;
 
+    void reset_pieces() noexcept {
+        streamed_ = body_open = body_waits = piece_filled_ = continued_ = head_sent = broken = false;
+        body_error = errc::ok;
+        outgoing = {};
+        trailers.clear();
+        outgoing_left = 0;
+        framing_ = body_framing::none;
+        rate_from_ms_ = 0;
+    }
+
     std::unique_ptr<field_line[]> lines_;
     pool::buffer head_bytes_; // empty while the head is borrowed
     pool::buffer body_bytes_; // empty while the body is borrowed
     std::size_t body_size_ = 0;
+
+    // Bodies in pieces.
+    bool streamed_ = false;
+    bool piece_filled_ = false; // more was there than the buffer took
+    bool continued_ = false;    // 100 Continue was sent, or is not needed any more
+    body_framing framing_ = body_framing::none;
+    std::uint64_t rate_from_ms_ = 0;   // what the body's rate is measured from; 0: nothing was asked for yet
+    std::uint64_t rate_paused_ms_ = 0; // since when the handler has the last piece
 };
 
 } // namespace fastserve::http

@@ -10,9 +10,12 @@
 //         case action::handle: s = run(*m.current()) ? m.on_answer(turn) : m.on_suspended(turn); break;
 //         ...
 //
-// All other actions begin with sending what is ready. When not all of it could be sent, on_sent() keeps the rest, and
-// nothing else is done until it is sent too; then resume(), which is allowed at any time between turns and says again
-// what is to be done.
+// A suspended handler may ask for the next piece of its request's body (on_body_wanted) or have a piece of its response
+// sent (on_write, on_interim), one after the other; `body` and `written` are the answers.
+//
+// Actions other than route, handle and body begin with sending what is ready. When not all of it could be sent,
+// on_sent() keeps the rest, and nothing else is done until it is sent too; then resume(), which is allowed at any time
+// between turns and says again what is to be done.
 //
 // Invariants
 // * At most one exchange is in work. While it waits, nothing behind it is parsed and nothing is read.
@@ -45,14 +48,16 @@
 namespace fastserve::http {
 
 enum class action : std::uint8_t {
-    route,  // the head is known: decide about current(), then on_decision()
-    handle, // the request is whole: run the handler of current(), then on_answer() or on_suspended()
-    read,   // send what is ready, then receive into input_area() and call on_input()
-    flush,  // send what is ready, then call resume()
-    later,  // send what is ready, let other connections have their turn, then call resume()
-    wait,   // send what is ready; the handler has the word: on_answer() when it finished, sent or not
-    linger, // send what is ready, shut down the sending side, then receive and drop until the peer closes
-    close,  // send what is ready, then close
+    route,   // the head is known: decide about current(), then on_decision()
+    handle,  // the request is whole: run the handler of current(), then on_answer() or on_suspended()
+    read,    // send what is ready, then receive into input_area() and call on_input()
+    flush,   // send what is ready, then call resume()
+    later,   // send what is ready, let other connections have their turn, then call resume()
+    wait,    // send what is ready; the handler has the word: on_answer() when it finished, sent or not
+    body,    // hand current()->body to the suspended handler: a piece, or if it is empty the end; then as wait
+    written, // send what is ready; once all is sent on_written(), and tell the suspended handler that its piece is out
+    linger,  // send what is ready, shut down the sending side, then receive and drop until the peer closes
+    close,   // send what is ready, then close
 };
 
 struct step {
@@ -120,21 +125,34 @@ public:
     step on_answer(turn&) noexcept;
     // The handler will finish later.
     step on_suspended(turn&) noexcept;
+    // The suspended handler asks for the next piece of a streamed body. Bytes that arrive between pieces stay with the
+    // system: that is the back-pressure. 100 Continue goes out with the first question.
+    step on_body_wanted(turn&) noexcept;
+    // The suspended handler sends current()->outgoing, which it lends until `written` is done or the exchange is taken
+    // from the machine. The first piece, which may be empty, sends the head: the response is a stream from then on, of
+    // content_length() bytes if that was given, else chunked. on_answer() ends it.
+    step on_write(turn&) noexcept;
+    // The suspended handler sends an interim response (RFC 9110 15.2) with the fields that its response has by now,
+    // before any piece. Nothing is sent to HTTP/1.0 clients.
+    step on_interim(turn&, int status) noexcept;
+    // All that on_write() or on_interim() made ready is sent.
+    void on_written() noexcept;
     // Says what is to be done next, after all was sent.
     step resume(turn&) noexcept;
     // The time is deadline_ms() or later.
     step on_deadline(turn&) noexcept;
 
     // What is to be sent now, in order. Some of it lies in the turn.
-    std::array<std::string_view, 3> output(const turn&) const noexcept;
+    std::array<std::string_view, 4> output(const turn&) const noexcept;
     // The first `size` bytes of output() were sent. What is left is kept by the machine: `turn` is free afterwards.
     // False: no memory for the rest, which is lost; close the connection at once.
     bool on_sent(turn&, std::size_t size) noexcept;
-    bool has_unsent() const noexcept { return unsent_ != 0 || !external_.empty(); }
+    bool has_unsent() const noexcept { return unsent_ != 0 || !external_.empty() || chunk_end_left_ != 0; }
 
     // The exchange in work, or null.
     exchange* current() const noexcept { return exchange_; }
-    // Takes the exchange in work from the machine: its handler goes on without a connection.
+    // Takes the exchange in work from the machine: its handler goes on without a connection, and what it has lent is
+    // its own again.
     exchange* detach() noexcept;
     // The connection ends: gives up all buffers and hands out the exchange in work (null if there is none). If
     // suspended() said so before, a handler still uses it.
@@ -152,6 +170,8 @@ public:
     // current() is a suspended handler's: the machine never gives it back by itself, not even after a deadline; take it
     // with detach() or abandon(), or say on_answer().
     bool suspended() const noexcept { return exchange_ != nullptr && phase_ >= phase::suspended; }
+    // ... which waits for a piece of the body: there is something to receive for it.
+    bool reading() const noexcept { return phase_ == phase::reading; }
     // Answered so far, and since when.
     std::uint64_t requests() const noexcept { return requests_; }
     std::uint64_t started_ms() const noexcept { return started_ms_; }
@@ -168,20 +188,35 @@ private:
         dropping,  // the rest of a body that nobody wants is awaited
         // From here on an exchange is a suspended handler's.
         suspended, // the handler finishes later
+        reading,   // ... and waits for a piece of the body
+        writing,   // ... and waits until its piece is sent
         lingering, // answered for good; what still arrives is dropped
         closing,   // answered for good
     };
 
+    // The most body bytes that are read only to keep a connection whose request was answered without them.
+    static constexpr std::uint64_t dropped_body = 256 * 1024;
+
     std::size_t unparsed() const noexcept { return input_end_ - input_begin_; }
+    bool handler_works() const noexcept { return phase_ >= phase::suspended && phase_ <= phase::writing; }
     bool must_close(const turn&) const noexcept;
     std::uint64_t phase_deadline_ms(const limits&) const noexcept;
     std::uint64_t stall_deadline_ms(const limits&) const noexcept;
 
     step next_head(turn&) noexcept;
     step await_body(turn&, std::size_t have) noexcept;
+    void write_continue(turn&) noexcept;
     step on_body(turn&, std::size_t size) noexcept;
     step body_ready(turn&) noexcept;
     step drop_body(turn&) noexcept;
+    step stream_body(turn&, const decision&, std::size_t have) noexcept;
+    step on_piece(turn&, std::size_t size) noexcept;
+    step body_failed(turn&, errc) noexcept;
+    bool room_for_piece(turn&) noexcept;
+    void leave_body() noexcept;
+    bool write_stream_head(turn&) noexcept;
+    void write_piece(turn&, std::string_view) noexcept;
+    step finish_stream(turn&) noexcept;
     step answer(turn&) noexcept;
     step answer_and_linger(turn&) noexcept;
     step finish(turn&) noexcept;
@@ -194,6 +229,7 @@ private:
     void load_input(turn&) const noexcept;
     void drop_input(turn&) noexcept;
     void drop_output(turn&) noexcept;
+    void forget_lent() noexcept;
     bool keep_rest(turn&) noexcept;
     void keep_rest_or_close(turn&) noexcept;
     bool keep_head(turn&) noexcept;
@@ -211,7 +247,8 @@ private:
     bool drops_body_ = false;   // the answer is ready, the rest of the body is not wanted
     bool drops_chunks_ = false; // and is chunked
     bool peer_finished_ = false;
-    std::uint32_t input_begin_ = 0; // of input_: bytes not parsed yet
+    std::uint8_t chunk_end_left_ = 0; // of the CRLF behind external_
+    std::uint32_t input_begin_ = 0;   // of input_: bytes not parsed yet
     std::uint32_t input_end_ = 0;
     exchange* exchange_ = nullptr;
     std::uint64_t requests_ = 0;

@@ -12,6 +12,15 @@ namespace fastserve::net {
 
 class worker;
 
+// What a suspended handler asks its worker for.
+enum class ask : std::uint8_t {
+    nothing,
+    finish,  // its response is complete
+    body,    // the next piece of the request's body; answered by service::body_ready()
+    write,   // to send http::exchange::outgoing; answered by service::written()
+    interim, // to send the interim response `interim_status`; likewise
+};
+
 // Ownership: an exchange belongs to the pool of the service that made it. While a request is in work it is lent to one
 // connection; when that connection ends first, it is *orphaned* and belongs to its handler until that finishes.
 //
@@ -26,6 +35,7 @@ public:
         http::exchange::reset();
         connection = {};
         suspended = orphaned = false;
+        asked = ask::nothing;
     }
 
     worker* on = nullptr;      // whose thread serves it; null while in the pool
@@ -33,7 +43,9 @@ public:
     peer_name peer{};
     bool suspended = false;   // its handler has not finished when its turn ended
     bool orphaned = false;    // nobody waits for the answer any more
-    exchange* next = nullptr; // in the worker's list of finished ones
+    ask asked = ask::nothing; // and the worker has not done it yet
+    std::uint16_t interim_status = 0;
+    exchange* next = nullptr; // in the worker's list of those that have asked
 };
 
 } // namespace fastserve::net

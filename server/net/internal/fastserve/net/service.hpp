@@ -27,8 +27,13 @@ public:
     // exactly once, whatever happens to the connection meanwhile.
     virtual bool handle(worker&, exchange&) noexcept = 0;
 
+    // What worker::ask() asked for has come: a piece of the body in http::exchange::body, or its end if that is empty;
+    // or all that was to be written is sent. Neither is called for an exchange that was cancelled.
+    virtual void body_ready(worker&, exchange&) noexcept = 0;
+    virtual void written(worker&, exchange&) noexcept = 0;
+
     // The peer of a suspended exchange has left, or its time is up: nobody waits for the answer. finish() is still
-    // owed.
+    // owed. What the handler has lent is its own again; http::exchange::body_error may say why.
     virtual void cancel(worker&, exchange&) noexcept = 0;
 
     // The peer of a suspended exchange will send nothing more, but reads on.

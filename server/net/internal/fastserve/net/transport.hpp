@@ -51,8 +51,8 @@ public:
     }
 
     // Sends the parts in order, as far as the socket takes them.
-    sent send(const std::array<std::string_view, 3>& parts) noexcept {
-        std::array<iovec, 3> vectors;
+    sent send(const std::array<std::string_view, 4>& parts) noexcept {
+        std::array<iovec, 4> vectors;
         std::size_t used = 0;
         for (std::string_view part : parts)
             if (!part.empty()) vectors[used++] = {const_cast<char*>(part.data()), part.size()};

@@ -101,8 +101,10 @@ public:
     // A new connection, which this worker owns from now on; its stream and id are set.
     void adopt(connection&) noexcept;
 
-    // The handler of a suspended exchange has completed its response.
-    void finish(exchange&) noexcept;
+    // What the handler of a suspended exchange wants, or has done; not more than one thing at a time, but that it may
+    // finish at any time. Done at once, or at the end of the batch.
+    void ask(exchange&, net::ask) noexcept;
+    void finish(exchange& x) noexcept { ask(x, net::ask::finish); }
 
     // Answers say Connection: close from now on.
     void drain() noexcept { turn_.draining = true; }
@@ -166,7 +168,9 @@ private:
     void make_ready(connection&) noexcept;
     void close(connection&) noexcept;
     void orphan(exchange&) noexcept;
-    void answer(exchange&) noexcept;
+    void orphan_suspended(connection&) noexcept;
+    void perform(exchange&) noexcept;
+    void perform_asked() noexcept;
     void begin_turn() noexcept;
     void end_turn() noexcept;
 
@@ -213,7 +217,8 @@ private:
     connection* connections_ = nullptr; // all it owns
     connection* ready_ = nullptr;       // whose turn was cut short
     connection* closed_ = nullptr;      // whose slots are free after the batch
-    exchange* finished_ = nullptr;      // whose handlers finished during the batch
+    exchange* asked_ = nullptr;         // whose handlers have asked for something during the batch
+    exchange** last_asked_ = &asked_;
     timer_wheel wheel_;
 
     // Each tick.

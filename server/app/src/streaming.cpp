@@ -1,0 +1,141 @@
+// Bodies in pieces, as coroutines await them.
+#include "application.hpp"
+#include "pending.hpp"
+
+#include <fastserve/error.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace fastserve {
+
+namespace asio = boost::asio;
+
+namespace detail {
+
+namespace {
+
+template <class Handler>
+class pending_of final : public pending {
+    using allocator = asio::recycling_allocator<pending_of>;
+
+public:
+    static pending_of* make(Handler&& h) { return ::new (allocator().allocate(1)) pending_of(std::move(h)); }
+
+    void resume() override {
+        Handler h(std::move(handler_));
+        drop();
+        std::move(h)();
+    }
+    void resume_later() override {
+        const auto executor = asio::get_associated_executor(handler_);
+        asio::post(executor, [h = std::move(handler_)]() mutable { std::move(h)(); });
+        drop();
+    }
+    void drop() noexcept override {
+        this->~pending_of();
+        allocator().deallocate(this, 1);
+    }
+
+private:
+    explicit pending_of(Handler&& h) : handler_(std::move(h)) {}
+
+    Handler handler_;
+};
+
+// Asks the worker and waits until it has answered. True: it has.
+awaitable<bool> wait_for(context& x, net::ask what) {
+    const auto begin = [&x, what](auto handler) {
+        auto slot = asio::get_associated_cancellation_slot(handler);
+        x.cancelled = false;
+        x.waits = pending_of<decltype(handler)>::make(std::move(handler));
+        if (slot.is_connected())
+            slot.assign([&x, what](asio::cancellation_type) {
+                // What is being sent is lent to the worker until it is sent or the connection has gone.
+                if (!x.waits || (what != net::ask::body && !x.orphaned)) return;
+                x.cancelled = true;
+                // Later, because the frame that is resumed may end, and with it what is being called.
+                std::exchange(x.waits, nullptr)->resume_later();
+            });
+        x.on->ask(x, what);
+    };
+    co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(begin, asio::use_awaitable);
+    co_return !x.cancelled;
+}
+
+error_code disconnected(const context& x) noexcept {
+    if (x.body_error != http::errc::ok) return make_error_code(x.body_error);
+    return make_error_code(errc::disconnected);
+}
+
+} // namespace
+
+void application::wake(net::worker& w, context& x) noexcept {
+    if (!x.waits) return;
+    std::atomic<const detail::route*>& running = places_[w.index()]->running;
+    running.store(x.route_of, std::memory_order_relaxed);
+    std::exchange(x.waits, nullptr)->resume();
+    running.store(nullptr, std::memory_order_relaxed);
+}
+
+void application::body_ready(net::worker& w, net::exchange& e) noexcept {
+    context& x = as_context(e);
+    // A read that was cancelled: the piece waits for the next one.
+    if (!x.waits) x.body_waits = !x.body.empty();
+    wake(w, x);
+}
+
+void application::written(net::worker& w, net::exchange& e) noexcept {
+    wake(w, as_context(e));
+}
+
+} // namespace detail
+
+using detail::checked_request;
+using detail::checked_response;
+
+awaitable<result<chunk>> request::read() {
+    detail::context& x = checked_request(x_);
+    if (!x.route_of->streamed) co_return make_error_code(errc::not_streamed);
+    if (x.orphaned) co_return detail::disconnected(x);
+    if (x.waits) co_return make_error_code(errc::busy);
+    if (!x.body_open && !x.body_waits) co_return chunk{};
+    const bool ready = co_await detail::wait_for(x, net::ask::body);
+    if (x.orphaned) co_return detail::disconnected(x);
+    if (!ready) co_return make_error_code(errc::cancelled);
+    co_return chunk{x.body};
+}
+
+awaitable<error_code> response::write(std::string_view piece) {
+    detail::context& x = checked_response(x_);
+    if (x.orphaned) co_return detail::disconnected(x);
+    if (x.waits) co_return make_error_code(errc::busy);
+    const auto length = x.response.content_length();
+    if (length && piece.size() > (x.head_sent ? x.outgoing_left : *length)) co_return make_error_code(errc::too_long);
+    x.outgoing = piece;
+    co_await detail::wait_for(x, net::ask::write);
+    if (x.orphaned) co_return detail::disconnected(x);
+    co_return error_code();
+}
+
+awaitable<error_code> response::interim(int status) {
+    detail::context& x = checked_response(x_);
+    if (status < 100 || status > 199 || status == 101)
+        throw std::invalid_argument("interim response with a status outside 100 and 102 to 199");
+    if (x.orphaned) co_return detail::disconnected(x);
+    if (x.waits) co_return make_error_code(errc::busy);
+    if (x.head_sent) co_return make_error_code(errc::head_sent);
+    x.interim_status = static_cast<std::uint16_t>(status);
+    co_await detail::wait_for(x, net::ask::interim);
+    if (x.orphaned) co_return detail::disconnected(x);
+    co_return error_code();
+}
+
+} // namespace fastserve

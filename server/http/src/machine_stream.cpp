@@ -1,0 +1,238 @@
+// Bodies in pieces: a request's on its way to a suspended handler, a response's on its way from one.
+#include <fastserve/http/machine.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace fastserve::http {
+
+namespace {
+
+// What the first piece of a body that did not come with its head may hold. A piece that fills its buffer is followed by
+// a larger one: memory follows bytes, not promises.
+constexpr std::size_t first_piece = 16 * 1024;
+constexpr std::size_t largest_piece = 64 * 1024;
+// Pieces up to this size are copied behind their chunk's head.
+constexpr std::size_t copied_piece = 16 * 1024;
+
+} // namespace
+
+// ---- the request's body
+// --------------------------------------------------------------------------------------------------
+
+// The handler starts now. `have` bytes behind the head are here: those of the body become its first piece.
+step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept {
+    exchange& x = *exchange_;
+    std::size_t size = have;
+    if (x.head.body == framing::length) {
+        body_left_ = x.head.content_length;
+        if (body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
+        size = static_cast<std::size_t>(std::min<std::uint64_t>(have, body_left_));
+        body_left_ -= size;
+        x.body_open = body_left_ != 0;
+        have = size;
+    } else {
+        decoder_ = chunked_decoder(t.limits, d.body_bytes);
+        const auto r = decoder_.decode(t.at, have);
+        if (r.status == decode_status::error) return fail(t, decoder_.error());
+        size = r.produced;
+        have = r.consumed;
+        x.body_open = r.status == decode_status::need_more;
+    }
+    x.streamed_ = true;
+    x.continued_ = have != 0 || !x.body_open;
+    body_received_ = have;
+    if (!keep_head(t)) return fail(t, 503);
+    if (size != 0) {
+        x.body_bytes_ = t.buffers.acquire(size);
+        if (!x.body_bytes_) return fail(t, 503);
+        std::memcpy(x.body_bytes_.data(), t.at, size);
+        x.body_size_ = size;
+        x.body_waits = true;
+    }
+    t.at += have;
+    keep_rest_or_close(t);
+    phase_ = phase::handling;
+    return {action::handle};
+}
+
+bool machine::room_for_piece(turn& t) noexcept {
+    exchange& x = *exchange_;
+    const std::size_t capacity = x.body_bytes_.capacity();
+    const bool grows = x.piece_filled_ && capacity < largest_piece;
+    x.body_size_ = 0;
+    if (capacity >= first_piece && !grows) return true;
+    t.buffers.release(std::move(x.body_bytes_));
+    std::size_t wanted = grows ? std::clamp(capacity * 4, first_piece, largest_piece) : first_piece;
+    if (x.head.body == framing::length)
+        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, std::max<std::uint64_t>(body_left_, 1)));
+    x.body_bytes_ = t.buffers.acquire(wanted);
+    return static_cast<bool>(x.body_bytes_);
+}
+
+step machine::on_body_wanted(turn& t) noexcept {
+    exchange& x = *exchange_;
+    assert(phase_ == phase::suspended || phase_ == phase::reading);
+    if (x.body_waits) {
+        x.body_waits = false;
+        x.body = {x.body_bytes_.data(), x.body_size_};
+        return {action::body};
+    }
+    if (phase_ == phase::reading) return {action::read}; // it had given up waiting
+    x.body = {};
+    if (!x.body_open) return {action::body};
+    if (!room_for_piece(t)) return fail(t, 503);
+    if (x.head.expect_continue && !x.continued_ && !x.head_sent) write_continue(t);
+    x.continued_ = true;
+    // The time that the handler took is not the peer's.
+    x.rate_from_ms_ = x.rate_from_ms_ == 0 ? t.now_ms : x.rate_from_ms_ + (t.now_ms - x.rate_paused_ms_);
+    phase_ = phase::reading;
+    return {action::read};
+}
+
+step machine::on_piece(turn& t, std::size_t size) noexcept {
+    exchange& x = *exchange_;
+    body_received_ += size;
+    x.piece_filled_ = size == x.body_bytes_.capacity();
+    const limits& l = t.limits;
+    if (l.body_rate != 0) {
+        // A peer that was fast may pause, but as long as one that reads may, and not for hours.
+        x.rate_from_ms_ += size * 1000 / l.body_rate;
+        if (l.write_stall.count() != 0)
+            x.rate_from_ms_ = std::min(x.rate_from_ms_, t.now_ms + static_cast<std::uint64_t>(l.write_stall.count()));
+    }
+    if (x.head.body == framing::length) {
+        body_left_ -= size;
+        x.body_size_ = size;
+        x.body_open = body_left_ != 0;
+    } else {
+        char* const raw = x.body_bytes_.data();
+        const auto r = decoder_.decode(raw, size);
+        if (r.status == decode_status::error) return body_failed(t, decoder_.error());
+        x.body_size_ = r.produced;
+        x.body_open = r.status == decode_status::need_more;
+        if (x.body_open && r.produced == 0) return {action::read};
+        if (!x.body_open) {
+            // The next request begins in this one's buffer.
+            t.at = raw + r.consumed;
+            t.end = raw + size;
+            keep_rest_or_close(t);
+        }
+    }
+    x.rate_paused_ms_ = t.now_ms;
+    x.body = {x.body_bytes_.data(), x.body_size_};
+    phase_ = phase::suspended;
+    return {action::body};
+}
+
+// What is wrong is answered here and not by the handler, which is told why its body ended.
+step machine::body_failed(turn& t, errc e) noexcept {
+    exchange_->body_error = e;
+    return fail(t, e);
+}
+
+// The handler has finished and has not taken all of the body.
+void machine::leave_body() noexcept {
+    exchange& x = *exchange_;
+    x.body_open = false;
+    const bool by_length = x.head.body == framing::length;
+    // A client that was not told to continue may or may not send the body now: only closing is unambiguous.
+    if (!x.continued_ || (by_length && body_left_ > dropped_body)) {
+        keep_alive_ = false;
+        lingers_ = true;
+    } else {
+        drops_body_ = true;
+    }
+}
+
+// ---- the response's body
+// -------------------------------------------------------------------------------------------------
+
+bool machine::write_stream_head(turn& t) noexcept {
+    exchange& x = *exchange_;
+    http::response& r = x.response;
+    r.stream();
+    if (must_close(t)) keep_alive_ = false;
+    const answer_plan plan = plan_answer(
+        r, {.head_request = head_request_, .version_minor = x.head.version_minor, .keep_alive = keep_alive_});
+    if (t.output.size() - t.output_size < head_bound(r) + longest_chunk_head) return false;
+    keep_alive_ = !plan.close;
+    t.output_size =
+        static_cast<std::size_t>(write_head(t.output.data() + t.output_size, r, plan, t.templates) - t.output.data());
+    x.framing_ = plan.body_follows ? plan.framing : body_framing::none;
+    x.outgoing_left = plan.body_follows && plan.framing == body_framing::length ? plan.length : 0;
+    x.head_sent = true;
+    ++requests_;
+    return true;
+}
+
+void machine::write_piece(turn& t, std::string_view piece) noexcept {
+    exchange& x = *exchange_;
+    if (x.framing_ == body_framing::length) {
+        piece = piece.substr(0, x.outgoing_left);
+        x.outgoing_left -= piece.size();
+    }
+    if (x.framing_ == body_framing::none || piece.empty()) return;
+    const bool chunked = x.framing_ == body_framing::chunked;
+    char* out = t.output.data() + t.output_size;
+    if (chunked) out = write_chunk_head(out, piece.size());
+    t.output_size = static_cast<std::size_t>(out - t.output.data());
+    if (piece.size() > copied_piece || t.output.size() - t.output_size < piece.size() + chunk_end.size()) {
+        external_ = piece;
+        chunk_end_left_ = chunked ? static_cast<std::uint8_t>(chunk_end.size()) : 0;
+        return;
+    }
+    std::memcpy(out, piece.data(), piece.size());
+    out += piece.size();
+    if (chunked) {
+        std::memcpy(out, chunk_end.data(), chunk_end.size());
+        out += chunk_end.size();
+    }
+    t.output_size = static_cast<std::size_t>(out - t.output.data());
+}
+
+step machine::on_write(turn& t) noexcept {
+    exchange& x = *exchange_;
+    assert((phase_ == phase::suspended || phase_ == phase::reading) && external_.empty());
+    if (!x.head_sent && !write_stream_head(t)) return fail(t, 500);
+    write_piece(t, x.outgoing);
+    phase_ = phase::writing;
+    return {action::written};
+}
+
+step machine::on_interim(turn& t, int status) noexcept {
+    exchange& x = *exchange_;
+    assert(phase_ == phase::suspended || phase_ == phase::reading);
+    const field_block& fields = x.response.fields();
+    if (!x.head_sent && x.head.version_minor != 0) {
+        if (t.output.size() - t.output_size < interim_bound(fields)) return fail(t, 500);
+        char* const out = write_interim(t.output.data() + t.output_size, status, fields);
+        t.output_size = static_cast<std::size_t>(out - t.output.data());
+        if (status == 100) x.continued_ = true;
+    }
+    phase_ = phase::writing;
+    return {action::written};
+}
+
+void machine::on_written() noexcept {
+    assert(phase_ == phase::writing && !has_unsent());
+    exchange_->outgoing = {};
+    phase_ = phase::suspended;
+}
+
+// The handler of a response in pieces has finished.
+step machine::finish_stream(turn& t) noexcept {
+    exchange& x = *exchange_;
+    if (x.framing_ == body_framing::chunked && !x.broken) {
+        if (t.output.size() - t.output_size < last_chunk_bytes(x.trailers)) return end(t, action::close);
+        char* const out = write_last_chunk(t.output.data() + t.output_size, x.trailers);
+        t.output_size = static_cast<std::size_t>(out - t.output.data());
+    }
+    if (x.broken || x.outgoing_left != 0) return end(t, action::close);
+    ++t.requests;
+    return finish(t);
+}
+
+} // namespace fastserve::http
