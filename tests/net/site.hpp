@@ -99,8 +99,8 @@ public:
             waiting_.push_back(&x);
             return false;
         } else if (path == "/stall") {
-            ++stalled;
-            while (hold) std::this_thread::sleep_for(1ms);
+            const int number = ++stalled;
+            while (hold && number > let_through) std::this_thread::sleep_for(1ms);
             x.response.body("stalled");
         } else {
             x.response.status(404);
@@ -151,6 +151,7 @@ public:
     std::atomic<bool> finish_when_cancelled{false};
     std::atomic<bool> hold{false};
     std::atomic<int> stalled{0};
+    std::atomic<int> let_through{0}; // so many of the stalled, in spite of `hold`
     std::atomic<int> cancelled{0};
     std::atomic<int> told_finished{0};
     std::atomic<int> idles{0};

@@ -186,7 +186,8 @@ void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
         on_event_while_suspended(*c, events, finishes);
         return;
     }
-    drive(*c);
+    // Its turn comes with the ready ones, after the events; a second one in the same batch would be the others' loss.
+    if (!c->is_ready) drive(*c);
 }
 
 // Nothing is read while a handler has the word, but its peer's leaving is noticed.
