@@ -32,6 +32,7 @@ TEST(Verb, AnythingElseIsUnknown) {
     for (const char* name : {"", "get", "Get", "GE", "GETS", "GOT", "UNLINKS", "BREW", "X", "M_SEARCH", "PRI"})
         EXPECT_EQ(http::find_verb(name), http::verb::unknown) << name;
     EXPECT_EQ(http::to_string(http::verb::unknown), "");
+    for (unsigned i = http::verb_count; i < 256; ++i) EXPECT_EQ(http::to_string(static_cast<http::verb>(i)), "") << i;
 }
 
 } // namespace

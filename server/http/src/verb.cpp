@@ -35,7 +35,8 @@ constexpr std::array<std::uint8_t, 64> slots = make_slots();
 } // namespace
 
 std::string_view to_string(verb v) noexcept {
-    return names[static_cast<std::size_t>(v)];
+    const auto n = static_cast<std::size_t>(v);
+    return n < names.size() ? names[n] : std::string_view{};
 }
 
 verb find_verb(std::string_view name) noexcept {

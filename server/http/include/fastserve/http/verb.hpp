@@ -47,7 +47,8 @@ enum class verb : std::uint8_t {
 
 inline constexpr std::uint8_t verb_count = static_cast<std::uint8_t>(verb::unlink) + 1;
 
-// The method as it stands on the wire; empty for verb::unknown. The view is static.
+// The method as it stands on the wire; empty for verb::unknown and for what is none of them. The view is
+// static.
 std::string_view to_string(verb v) noexcept;
 
 // The verb spelled exactly so (methods are case-sensitive, RFC 9110 9.1), else verb::unknown.
