@@ -62,7 +62,7 @@ struct reference_route {
     int fit(method_index asked) const {
         if (method == asked) return 0;
         if (asked == method_head && method == method_get) return 1;
-        return method == any_method ? 2 : 3;
+        return method == any_method && asked != method_trace ? 2 : 3;
     }
 };
 
@@ -82,7 +82,8 @@ answer reference(const std::vector<reference_route>& routes, method_index method
     for (const reference_route& r : routes) {
         if (!r.matches(cut, found)) continue;
         if (r.fit(method) == 3) {
-            out.allowed |= method_bit(r.method) | method_bit(method_options);
+            out.allowed |= r.method == any_method ? ~method_bit(method_trace) : method_bit(r.method);
+            out.allowed |= method_bit(method_options);
             if (r.method == method_get) out.allowed |= method_bit(method_head);
             continue;
         }
@@ -128,7 +129,8 @@ public:
         return words[below(words.size())];
     }
     method_index method() {
-        static constexpr method_index methods[] = {method_get, method_get, method_head, method_options, 0, 4, 62};
+        static constexpr method_index methods[] = {method_get,   method_get, method_head, method_options,
+                                                   method_trace, 0,          4,           62};
         return methods[below(std::size(methods))];
     }
     std::string pattern() {

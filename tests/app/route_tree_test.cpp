@@ -20,6 +20,7 @@ using verb = boost::beast::http::verb;
 static_assert(method_get == static_cast<int>(verb::get));
 static_assert(method_head == static_cast<int>(verb::head));
 static_assert(method_options == static_cast<int>(verb::options));
+static_assert(method_trace == static_cast<int>(verb::trace));
 static_assert(last_method >= static_cast<int>(verb::unlink));
 static_assert(std::is_nothrow_move_constructible_v<route_tree> && !std::is_copy_constructible_v<route_tree>);
 
@@ -256,6 +257,17 @@ TEST(route_tree, any_method_takes_what_has_no_route_of_its_own) {
     EXPECT_EQ(ask(tree, 63, "/a"), "1");
     EXPECT_EQ(ask(tree, 255, "/a"), "1");
     EXPECT_EQ(ask(tree, get, "/b"), "3 x=b");
+}
+
+TEST(route_tree, any_method_does_not_mean_trace) {
+    const route_tree tree =
+        table({{any_method, "/a"}, {any_method, "/b"}, {method_trace, "/b"}, {method_trace, "/{x}"}});
+    EXPECT_EQ(ask(tree, method_trace, "/a"), "4 x=a");
+    EXPECT_EQ(ask(tree, method_trace, "/b"), "3");
+    route_params params;
+    const route_match none = table({{any_method, "/a"}}).find(method_trace, "/a", params);
+    EXPECT_EQ(none.kind, match_kind::method_not_allowed);
+    EXPECT_EQ(none.allowed, ~method_bit(method_trace));
 }
 
 TEST(route_tree, a_pattern_without_the_method_hides_no_other) {

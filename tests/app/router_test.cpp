@@ -97,6 +97,10 @@ TEST(Router, AnyTakesWhatNobodyElseDoes) {
     EXPECT_EQ(c.read().body, "any DELETE");
     c.send(request_line("OPTIONS", "/a"));
     EXPECT_EQ(c.read().body, "any OPTIONS");
+    c.send(request_line("TRACE", "/a"));
+    const answer refused = c.read();
+    EXPECT_EQ(refused.status, 405);
+    EXPECT_EQ(refused.field("Allow").find("TRACE"), std::string::npos);
 }
 
 TEST(Router, NotFoundHasAHandler) {

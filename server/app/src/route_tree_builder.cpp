@@ -116,7 +116,7 @@ void route_tree_builder::add_leaf(route_tree& tree, const leaf& from) {
 
     const route* get = nullptr;
     for (const route& r : from.routes) {
-        to.methods |= r.method == any_method ? ~std::uint64_t{0} : method_bit(r.method);
+        to.methods |= r.method == any_method ? ~method_bit(method_trace) : method_bit(r.method);
         if (r.method == method_get) get = &r;
     }
     std::vector<std::pair<method_index, const route*>> answers;

@@ -83,7 +83,8 @@ public:
     router& on(http::verb method, std::string_view pattern, H h, route_options o = {}) {
         return add(method, pattern, detail::make_handler(std::move(h)), o);
     }
-    // Every method that has no route of its own there.
+    // Every method that has no route of its own there, except TRACE: a handler that knows nothing of it would answer it
+    // with success, and one that repeats its request hands out what clients hide from scripts (RFC 9110 9.3.8).
     template <class H>
     router& any(std::string_view pattern, H h, route_options o = {}) {
         return add(std::nullopt, pattern, detail::make_handler(std::move(h)), o);

@@ -7,7 +7,8 @@
 // before {name}, and {name} before {name...}. A pattern that matches the path but has no route for the method does not
 // stand in the way of one that has: with POST /users/me and GET /users/{id}, "GET /users/me" finds the second. So no
 // order of registration matters, and no route is hidden by another. Within one pattern the route of the exact method
-// goes before the one for any method; HEAD uses the pattern's GET route when there is no HEAD route.
+// goes before the one for any method, which does not mean TRACE; HEAD uses the pattern's GET route when there is no
+// HEAD route.
 //
 // *What a lookup costs.* The path is split once; then each segment is one probe of one hash table for all nodes, of at
 // most `max_probes` slots, which building guarantees. Where a segment could be a literal as well as a parameter the
@@ -29,11 +30,12 @@
 
 namespace fastserve::detail {
 
-// A method's number: its value in boost::beast::http::verb, 0 to 62 (a test holds the three below to it).
+// A method's number: its value in boost::beast::http::verb, 0 to 62 (a test holds the four below to it).
 using method_index = std::uint8_t;
 inline constexpr method_index method_get = 2;
 inline constexpr method_index method_head = 3;
 inline constexpr method_index method_options = 7;
+inline constexpr method_index method_trace = 8;
 inline constexpr method_index last_method = 62;
 inline constexpr method_index any_method = 63; // for registration only
 
@@ -120,7 +122,7 @@ private:
     };
     // One pattern. Leaf 0 belongs to none and allows nothing.
     struct leaf {
-        std::uint64_t methods; // every bit when there is a route for any method
+        std::uint64_t methods; // every bit but TRACE's when there is a route for any method
         std::uint32_t first;   // into routes_: HEAD filled in, any_method last
         std::uint8_t parameters;
         bool tail;
