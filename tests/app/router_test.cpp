@@ -58,6 +58,11 @@ TEST(Router, AnswersForMethodsByItself) {
     EXPECT_EQ(a.status, 204);
     EXPECT_NE(a.field("Allow").find("GET"), std::string::npos);
 
+    c.send(request_line("OPTIONS", "http://localhost")); // the same, as a proxy is asked for it
+    a = c.read();
+    EXPECT_EQ(a.status, 204);
+    EXPECT_NE(a.field("Allow").find("GET"), std::string::npos);
+
     for (const auto& [method, body] : {std::pair("PUT", "put"), std::pair("PURGE", "purged")}) {
         c.send(request_line(method, "/thing"));
         EXPECT_EQ(c.read().body, body);

@@ -129,7 +129,7 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
             set_allow(x.response, found.allowed);
             return {.answered = true};
         case match_kind::not_found:
-            if (h.form == http::target_form::asterisk) {
+            if (path == "*") { // of OPTIONS alone: as an asterisk, or as a whole URI without a path
                 x.response.status(204);
                 set_allow(x.response, common_methods);
                 return {.answered = true};
