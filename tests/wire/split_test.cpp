@@ -1,0 +1,178 @@
+// Every case, in process, cut at every position: not one byte of the answers may depend on how the request arrives.
+#include "../http/machine_driver.hpp"
+#include "case_file.hpp"
+
+#include <fastserve/detail/percent.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace machine_test;
+using fastserve::detail::normal_path;
+using wire::wire_case;
+
+const std::vector<wire_case>& cases() {
+    static const std::vector<wire_case> all = wire::load_cases(WIRE_CASES);
+    return all;
+}
+
+enum class kind { plain, owned, suspended };
+
+// What fixture.cpp serves, without its files, decided and answered on the machine itself.
+decision route(exchange& x, kind k) {
+    const auto answered = [&x](int status) {
+        x.response.status(status);
+        if (status == 405 || status == 204) x.response.set("Allow", "GET, HEAD, OPTIONS");
+        return decision{.answered = true};
+    };
+    decision d{.plain = k == kind::plain, .body_bytes = 4 << 20};
+    const head& h = x.head;
+    std::string scratch(h.path().size(), '\0');
+    const auto path = normal_path(h.path(), scratch.data());
+    if (h.secure_target) return answered(421);
+    if (!path) return answered(400);
+    if (*path == "*") return answered(204);
+    if (h.method == verb::connect || h.method == verb::trace) return answered(405);
+    if (*path == "/echo" || *path == "/small") {
+        if (*path == "/small") d.body_bytes = 1024;
+        return d;
+    }
+    constexpr std::string_view others[] = {"/", "/get-only", "/204", "/205", "/redirect"};
+    if (std::find(std::begin(others), std::end(others), *path) == std::end(others)) return answered(404);
+    if (h.method == verb::options) return answered(204);
+    return h.method == verb::get || h.method == verb::head ? d : answered(405);
+}
+
+void handle(exchange& x) {
+    const auto path = x.head.path();
+    if (path == "/echo" || path == "/small") {
+        x.response.body(x.body);
+    } else if (path == "/204" || path == "/205") {
+        x.response.status(path == "/204" ? 204 : 205);
+    } else if (path == "/redirect") {
+        x.response.status(x.head.query().find("%0") == std::string_view::npos ? 302 : 400);
+    } else {
+        x.response.body("hello world");
+    }
+}
+
+site serve(kind k) {
+    return {[k](exchange& x) { return route(x, k); },
+            [k](exchange& x) {
+                if (k != kind::suspended) handle(x);
+                return k != kind::suspended;
+            },
+            handle};
+}
+
+// A connection after the other, on one machine.
+class peer {
+public:
+    explicit peer(kind k) : driver_(serve(k)) {}
+
+    struct result {
+        std::string wire; // without interim answers: whether one is due depends on what has arrived
+        bool ended;
+        bool operator==(const result&) const = default;
+    };
+
+    // Sends the case in pieces that end where `next_cut(position)` says.
+    template <class Cut>
+    result send(const wire_case& c, Cut next_cut) {
+        driver_.reopen();
+        for (std::size_t at = 0; at < c.send.size() && !over();) {
+            const std::size_t to = std::min(next_cut(at), c.send.size());
+            receive(std::string_view(c.send).substr(at, to - at));
+            at = to;
+        }
+        receive(c.then);
+        if (c.half_close) driver_.finish_peer();
+        finish_handlers();
+        return {without_interim(driver_.wire), over()};
+    }
+    result send_whole(const wire_case& c) {
+        return send(c, [](std::size_t) { return std::string::npos; });
+    }
+    result send_in_two(const wire_case& c, std::size_t cut) {
+        return send(c, [cut](std::size_t at) { return at < cut ? cut : std::string::npos; });
+    }
+
+private:
+    // Nothing more is read.
+    bool over() const { return driver_.closed || driver_.shut; }
+    void receive(std::string_view bytes) {
+        if (!bytes.empty()) driver_.receive(bytes);
+        finish_handlers();
+    }
+    void finish_handlers() {
+        while (driver_.waiting && !driver_.closed) driver_.finish();
+    }
+    static std::string without_interim(std::string text) {
+        constexpr std::string_view interim = "HTTP/1.1 100 Continue\r\n\r\n";
+        for (std::size_t at; (at = text.find(interim)) != std::string::npos;) text.erase(at, interim.size());
+        return text;
+    }
+
+    driver driver_;
+};
+
+int first_status(std::string_view wire) {
+    constexpr std::string_view version = "HTTP/1.1 ";
+    if (!wire.starts_with(version) || wire.size() < version.size() + 3) return 0;
+    return std::stoi(std::string(wire.substr(version.size(), 3)));
+}
+
+// Up to here every position is tried. Longer cases repeat themselves, and are cut everywhere near both of their ends,
+// unless WIRE_ALL_CUTS is set in the environment: that takes minutes.
+constexpr std::size_t short_case = 2048;
+constexpr std::size_t near_an_end = 128;
+
+TEST(wire_split, cases_are_judged_as_over_sockets) {
+    ASSERT_GE(cases().size(), 382u);
+    peer p(kind::plain);
+    for (const wire_case& c : cases()) {
+        if (c.file == "files") continue;
+        const peer::result whole = p.send_whole(c);
+        const int status = first_status(whole.wire);
+        if (c.waits) {
+            EXPECT_TRUE(whole.wire.empty() && !whole.ended) << c.id;
+        } else if (!c.status.empty()) {
+            const bool silent = whole.wire.empty() && whole.ended && c.may_be_silent;
+            EXPECT_TRUE(silent || std::count(c.status.begin(), c.status.end(), status)) << c.id << ": " << status;
+        }
+    }
+}
+
+TEST(wire_split, every_position) {
+    const bool all = std::getenv("WIRE_ALL_CUTS") != nullptr;
+    peer p(kind::plain);
+    std::size_t tried = 0;
+    for (const wire_case& c : cases()) {
+        const peer::result whole = p.send_whole(c);
+        for (std::size_t cut = 1; cut < c.send.size(); ++cut, ++tried) {
+            if (!all && c.send.size() > short_case && cut == near_an_end) cut = c.send.size() - near_an_end;
+            ASSERT_EQ(p.send_in_two(c, cut), whole) << c.id << " cut at " << cut;
+        }
+    }
+    EXPECT_GT(tried, 60'000u);
+    RecordProperty("cuts", std::to_string(tried));
+}
+
+TEST(wire_split, byte_by_byte_into_every_kind_of_handler) {
+    for (const kind k : {kind::plain, kind::owned, kind::suspended}) {
+        peer p(k);
+        for (const wire_case& c : cases()) {
+            const peer::result whole = p.send_whole(c);
+            // What is longest is a body; its bytes come in larger pieces once it is well under way.
+            const auto next = [](std::size_t at) { return at < 24 * 1024 ? at + 1 : at + 509; };
+            ASSERT_EQ(p.send(c, next), whole) << c.id << " with a handler of kind " << static_cast<int>(k);
+        }
+    }
+}
+
+} // namespace
