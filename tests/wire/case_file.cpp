@@ -71,6 +71,7 @@ void add_cases(const std::string& file, const json::object& rule, std::vector<wi
         c.half_close = how && how->contains("half_close");
         c.waits = wanted(rule, "waits") != nullptr;
         c.may_be_silent = wanted(rule, "silent") != nullptr;
+        c.unannounced = wanted(rule, "unannounced") != nullptr;
         if (const json::value* status = wanted(rule, "status"))
             for (const json::value& one : status->as_array()) c.status.push_back(json::value_to<int>(one));
         out.push_back(std::move(c));

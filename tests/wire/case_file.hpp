@@ -16,6 +16,7 @@ struct wire_case {
     bool half_close = false;
     bool waits = false;         // nothing is answered
     bool may_be_silent = false; // the connection may end without an answer
+    bool unannounced = false;   // it may end without having been announced
     std::vector<int> status;    // of the first answer; empty: any
 };
 

@@ -2,8 +2,8 @@
 //
 //     wire_fixture [PORT]
 //
-// Serves on 127.0.0.1, by default at a port the kernel chooses, which it writes on a line of its own; ends with the end
-// of its standard input, or with TERM. What it offers:
+// Serves on 127.0.0.1, by default at a port the kernel chooses, which it writes on a line of its own; ends with TERM,
+// or when its standard input ends if that is a pipe, which it does with whoever started it. What it offers:
 //
 //     /            GET and HEAD: 200                 /204, /205        GET and HEAD: that status
 //     /echo        any method: the body comes back   /redirect?to=X    302 with that Location
@@ -23,6 +23,7 @@
 
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace {
@@ -41,9 +42,11 @@ void redirect(fastserve::request& q, fastserve::response& r) {
     r.redirect(*to);
 }
 
-// Until standard input ends or one of `signals` comes.
+// Until one of `signals` comes, or standard input ends: a pipe, as /dev/null has ended from the beginning.
 void wait_for_the_end(int signals) {
-    pollfd ends[] = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+    struct stat about {};
+    const bool piped = ::fstat(STDIN_FILENO, &about) == 0 && S_ISFIFO(about.st_mode);
+    pollfd ends[] = {{.fd = piped ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
                      {.fd = signals, .events = POLLIN, .revents = 0}};
     for (;;) {
         if (::poll(ends, 2, -1) < 0) continue;
@@ -73,8 +76,9 @@ int main(int argc, char** argv) {
     app.get("/get-only", [] { return "got"; });
     app.any("/echo", echo);
     app.any("/small", echo, {.max_body = 1024});
-    app.get("/204", [](fastserve::request&, fastserve::response& r) { r.status(204); });
-    app.get("/205", [](fastserve::request&, fastserve::response& r) { r.status(205); });
+    // With what must not be sent.
+    app.get("/204", [](fastserve::request&, fastserve::response& r) { r.status(204).text("no content\n"); });
+    app.get("/205", [](fastserve::request&, fastserve::response& r) { r.status(205).text("reset content\n"); });
     app.get("/redirect", redirect);
     app.get("/static/{name...}",
             [&folder](fastserve::request& q, fastserve::response& r) { wire::serve_file(folder.root(), q, r); });

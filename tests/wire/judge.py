@@ -11,6 +11,7 @@ An outcome that a rule allows or wants may say
     interim     interim answers that come                   never     answers that do not, interim or final
     hides       text that is nowhere in what comes          at_most   bytes that come
     says_close  the first answer has Connection: close      waits     nothing comes and nothing ends for half a second
+    unannounced the connection may end without that, as the answer was sent before the reason came
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from answers import Answer
 from cases import octets
 
 KEYS = {"status", "answers", "closes", "silent", "each", "order", "body", "bodies", "bodyless", "if_success", "fields",
-        "no_fields", "interim", "never", "hides", "at_most", "says_close", "waits"}
+        "no_fields", "interim", "never", "hides", "at_most", "says_close", "unannounced", "waits"}
 
 
 @dataclass
@@ -40,14 +41,14 @@ class Outcome:
         return tuple((a.status, a.body) for a in self.final), self.closed, tuple(self.faults)
 
 
-def invariants(o: Outcome) -> list[str]:
+def invariants(o: Outcome, unannounced: bool = False) -> list[str]:
     """What holds for every answer of every server that says what it does."""
     faults = list(o.faults)
     faults += ["cut short" for answer in o.answers if not answer.whole]
     closing = [answer.says("connection", "close") for answer in o.final]
     if any(closing[:-1]):
         faults.append("an answer behind one that says close")
-    if closing and o.closed and not o.half_closed and not closing[-1]:
+    if closing and o.closed and not o.half_closed and not unannounced and not closing[-1]:
         faults.append("closed without saying so")
     if closing and not o.closed and closing[-1]:
         faults.append("said close and did not")

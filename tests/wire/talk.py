@@ -16,20 +16,23 @@ from judge import Outcome
 PATIENCE = 20.0  # for what must happen; only failures take so long
 QUIET = 0.5  # for what must not
 AT_ONCE = 192
-PIECES = 500  # at most, of one case
+PIECES = 500  # at most, of the middle of one case
+BEGINNING, ENDING = 200, 20
 
 PROBE_BODY = b"is this connection still in use?"
 PROBE = (b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(PROBE_BODY)) + PROBE_BODY
 
 
 def pieces(data: bytes, cut) -> list[bytes]:
-    """`cut`: bytes a piece, 0 for one piece, or a random.Random."""
+    """`cut`: bytes a piece, 0 for one piece, or a random.Random. The middle of what is long comes in larger ones."""
     least = len(data) // PIECES + 1
     result, at = [], 0
     while at < len(data):
         size = len(data)
         if cut:
-            size = max(least, cut if isinstance(cut, int) else cut.choice((1, 1, 2, 3, 5, 8, 21, 60, 200)))
+            size = cut if isinstance(cut, int) else cut.choice((1, 1, 2, 3, 5, 8, 21, 60, 200))
+        if cut and BEGINNING <= at < len(data) - ENDING:
+            size = min(max(least, size), len(data) - ENDING - at)
         result.append(data[at:at + size])
         at += size
     return result
