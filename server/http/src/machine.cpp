@@ -211,6 +211,9 @@ step machine::on_decision(turn& t, const decision& d) noexcept {
     handler_timeout_ = d.handler_timeout;
     if (x.head.body == framing::none) [[likely]]
         return body_ready(t);
+    // A client that waits for 100 Continue may or may not send the body now: only closing is unambiguous, be the body
+    // here already or not.
+    if (answered_ && x.head.expect_continue) return answer_and_linger(t);
 
     const auto have = static_cast<std::size_t>(t.end - t.at);
     if (d.streamed && !answered_) return stream_body(t, d, have);
@@ -237,8 +240,7 @@ step machine::await_body(turn& t, std::size_t have) noexcept {
     const bool by_length = x.head.body == framing::length;
     const bool silent = t.at == t.end;
     if (answered_) {
-        // A client that waits for 100 Continue may or may not send the body now: only closing is unambiguous.
-        if (x.head.expect_continue || (by_length && body_left_ > dropped_body)) return answer_and_linger(t);
+        if (by_length && body_left_ > dropped_body) return answer_and_linger(t);
         if (by_length) body_left_ -= have;
         t.at = t.end;
         drops_body_ = true;
