@@ -5,8 +5,11 @@
 #include <fastserve/detail/percent.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <ostream>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,7 @@
 namespace {
 
 using namespace machine_test;
+using namespace std::string_view_literals;
 using fastserve::detail::normal_path;
 using wire::wire_case;
 
@@ -183,6 +187,59 @@ TEST(wire_split, byte_by_byte_into_every_kind_of_handler) {
             const auto next = [](std::size_t at) { return at < 24 * 1024 ? at + 1 : at + 509; };
             ASSERT_EQ(p.send(c, next), whole) << c.id << " with a handler of kind " << static_cast<int>(k);
         }
+    }
+}
+
+// What cases become when bytes of them are changed, and when one follows another.
+class mutator {
+public:
+    explicit mutator(std::uint64_t seed) : random_(seed) {
+        for (const wire_case& c : cases())
+            if (c.send.size() < 600 && c.then.empty()) short_ones_.push_back(&c);
+    }
+    std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+
+    std::string next() {
+        std::string text = any();
+        if (below(3) == 0) text += any();
+        for (std::size_t n = below(4); n > 0 && !text.empty(); --n) {
+            constexpr std::string_view bytes = "\0\r\n\t :,;=\"0159aAfx/%*[]\x7f\x80\xff"sv;
+            const std::size_t at = below(text.size());
+            switch (below(4)) {
+            case 0: text[at] = bytes[below(bytes.size())]; break;
+            case 1: text.insert(at, 1, bytes[below(bytes.size())]); break;
+            case 2: text.erase(at, 1 + below(4)); break;
+            default: text.insert(below(text.size()), text.substr(at, 1 + below(20))); break;
+            }
+        }
+        return text;
+    }
+
+private:
+    const std::string& any() { return short_ones_[below(short_ones_.size())]->send; }
+
+    std::mt19937_64 random_;
+    std::vector<const wire_case*> short_ones_;
+};
+
+TEST(wire_split, mutated_cases_at_random_positions) {
+    const char* const given = std::getenv("WIRE_SEED");
+    const std::uint64_t seed = given ? std::stoull(given) : std::random_device{}();
+    const char* const rounds = std::getenv("WIRE_ROUNDS");
+    std::printf("WIRE_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    mutator m(seed);
+    peer p(kind::plain);
+    for (std::uint64_t left = rounds ? std::stoull(rounds) : 20'000; left > 0; --left) {
+        // A refusal that comes before the body may turn out to be the last answer.
+        const wire_case c{.send = m.next(), .half_close = m.below(4) == 0, .unannounced = true};
+        if (c.send.size() < 2) continue;
+        const peer::result whole = p.send_whole(c);
+        const std::size_t cut = 1 + m.below(c.send.size() - 1);
+        ASSERT_EQ(p.send_in_two(c, cut), whole) << "seed " << seed << " cut at " << cut << '\n' << c.send;
+        const std::size_t most = 1 + m.below(40);
+        ASSERT_EQ(p.send(c, [&](std::size_t at) { return at + 1 + m.below(most); }), whole)
+            << "seed " << seed << " in pieces of at most " << most << '\n'
+            << c.send;
     }
 }
 
