@@ -8,6 +8,7 @@ WIRE_SEED in the environment repeats the random cuts of an earlier run.
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import re
@@ -101,6 +102,28 @@ class Wire(unittest.TestCase):
                    for cut in CUTS for case in self.cases
                    if self.outcomes[cut][case.id].verdict() != self.outcomes["whole"][case.id].verdict()]
         self.assertEqual(len(changed), 0, f"seed {SEED}\n" + "\n".join(changed))
+
+
+def add_reports():
+    """A test for each fault that was reported of another server: the cases that would show it."""
+    def make(cases: list[str]):
+        def test(self):
+            known_cases = {case.id: case for case in self.cases}
+            for name in cases:
+                for cut in CUTS:
+                    with self.subTest(case=name, cut=cut, seed=SEED):
+                        outcome, case = self.outcomes[cut][name], known_cases[name]
+                        self.assertEqual(judge.judge(outcome, case.want) + judge.invariants(outcome), [])
+        return test
+
+    reports = json.loads((Path(__file__).parent / "reports.json").read_text(encoding="utf-8"))
+    for name, report in reports.items():
+        test = make(report["cases"])
+        test.__doc__ = report["fault"]
+        setattr(Wire, f"test_report_{name.replace('-', '_')}", test)
+
+
+add_reports()
 
 
 class Judge(unittest.TestCase):
