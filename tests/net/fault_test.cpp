@@ -154,6 +154,8 @@ TEST_F(Fault, ManyThingsGoWrongAtOnce) {
                 p.shorten_randomly(call::send, seed + i, 3);
                 p.shorten_randomly(call::sendv, seed + i, 3);
                 p.fail_randomly(call::recv, seed + i, 60, ECONNRESET);
+                p.fail_randomly(call::recv, seed + i, 10, EAGAIN);
+                p.fail_randomly(call::send, seed + i, 10, EAGAIN);
                 p.fail_randomly(call::send, seed + i, 60, EPIPE);
                 p.fail_randomly(call::epoll_ctl, seed + i, 10, ENOMEM);
                 p.fail_randomly(call::accept, seed + i, 5, ECONNABORTED);

@@ -254,6 +254,51 @@ TEST(faults, short_counts_stay_between_one_and_what_was_asked) {
     EXPECT_EQ(none, 0u);
 }
 
+// Several rules for one kind each have their share, also with one seed.
+TEST(faults, random_rules_are_independent) {
+    sys::fault_plan plan;
+    plan.shorten_randomly(call::recv, 7, 2);
+    plan.fail_randomly(call::recv, 7, 60, ECONNRESET);
+    plan.fail_randomly(call::recv, 7, 60, ENOBUFS);
+    std::size_t reset = 0, memory = 0;
+    for (int i = 0; i < 12'000; ++i) {
+        std::size_t length = 10;
+        const int e = plan.next(call::recv, length);
+        reset += e == ECONNRESET;
+        memory += e == ENOBUFS;
+    }
+    EXPECT_GT(reset, 50u); // of the half that was not shortened
+    EXPECT_LT(reset, 150u);
+    EXPECT_GT(memory, 50u);
+    EXPECT_LT(memory, 150u);
+}
+
+// Who is told "nothing there" though there is gets the edge that this promises, exactly as from the kernel.
+TEST(faults, an_injected_would_block_is_followed_by_an_edge) {
+    sys::fault_plan plan;
+    plan.fail(call::recv, 1, EAGAIN, 2).fail(call::send, 1, EAGAIN, 2);
+    const sys::fault_scope scope(plan);
+    socket_pair pair;
+    const int near = pair.a.get();
+    const unique_fd set(sys::epoll_create().descriptor());
+    ASSERT_EQ(sys::epoll_add(set.get(), near, EPOLLIN | EPOLLOUT | EPOLLET, 42), 0);
+    ASSERT_EQ(::send(pair.b.get(), "x", 1, 0), 1);
+    std::array<epoll_event, 4> events;
+    ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1);
+    char byte = 0;
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_TRUE(sys::recv(near, &byte, 1).would_block());
+        ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1) << i;
+        EXPECT_EQ(events[0].data.u64, 42u);
+        EXPECT_TRUE(events[0].events & EPOLLIN);
+        EXPECT_TRUE(sys::send(near, "y", 1).would_block());
+        ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1) << i;
+        EXPECT_TRUE(events[0].events & EPOLLOUT);
+    }
+    EXPECT_EQ(sys::recv(near, &byte, 1).n, 1);
+    EXPECT_EQ(sys::epoll_wait(set.get(), events, 0).n, 0) << "only what was promised";
+}
+
 TEST(faults, calls_are_counted_by_thread) {
     sys::fault_plan plan;
     const sys::fault_scope scope(plan);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sys/epoll.h>
 #include <unistd.h>
 
 namespace fastserve::net::sys {
@@ -75,14 +76,36 @@ fault_plan::thread_counts* fault_plan::counts_of(pid_t thread) noexcept {
     return nullptr;
 }
 
+void fault_plan::watched(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
+    const std::lock_guard lock(watches_mutex_);
+    watches_[fd] = {set, events, data};
+}
+
+void fault_plan::unwatched(int fd) noexcept {
+    const std::lock_guard lock(watches_mutex_);
+    watches_.erase(fd);
+}
+
+void fault_plan::promise_edge(int fd) noexcept {
+    const std::lock_guard lock(watches_mutex_);
+    const auto found = watches_.find(fd);
+    if (found == watches_.end()) return; // about to be added, which tells what is there
+    epoll_event event{};
+    event.events = found->second.events;
+    event.data.u64 = found->second.data;
+    ::epoll_ctl(found->second.set, EPOLL_CTL_MOD, fd, &event);
+}
+
 int fault_plan::next(call kind, std::size_t& length) noexcept {
     const std::uint64_t number = calls_[index(kind)].fetch_add(1, std::memory_order_relaxed) + 1;
     if (thread_counts* counts = counts_of(this_thread()))
         counts->calls[index(kind)].fetch_add(1, std::memory_order_relaxed);
     const bool can_shorten = kind == call::recv || kind == call::send || kind == call::sendv || kind == call::sendfile;
-    for (const rule& r : rules_) {
+    for (std::size_t place = 0; place < rules_.size(); ++place) {
+        const rule& r = rules_[place];
         if (r.kind != kind) continue;
-        const std::uint64_t dice = scramble(r.seed ^ scramble(number));
+        // The rule's place makes its dice its own: with the same ones, a rule would never be met behind a likelier one.
+        const std::uint64_t dice = scramble(r.seed ^ scramble(number) ^ scramble(~std::uint64_t{place}));
         const bool applies = r.one_in != 0 ? dice % r.one_in == 0 : number >= r.first && number - r.first < r.times;
         if (!applies) continue;
         if (r.error == 0 && (!can_shorten || length == 0)) continue;

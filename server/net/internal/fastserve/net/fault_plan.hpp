@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include <sys/types.h>
@@ -55,7 +57,8 @@ public:
     fault_plan& fail(call kind, std::uint64_t nth, int error, std::uint64_t times = 1);
     // The same calls move at most `bytes` bytes (at least 1). For recv, send, sendv and sendfile.
     fault_plan& shorten(call kind, std::uint64_t nth, std::size_t bytes, std::uint64_t times = 1);
-    // One call in `one_in` returns `error`: which ones depends on `seed` and the number of the call alone.
+    // One call in `one_in` returns `error`: which ones depends on `seed`, the number of the call and the place of this
+    // rule among the others alone. The first rule that applies to a call is the one that is followed.
     fault_plan& fail_randomly(call kind, std::uint64_t seed, std::uint32_t one_in, int error);
     // One call in `one_in` moves at least 1 byte and otherwise a random part of what was asked.
     fault_plan& shorten_randomly(call kind, std::uint64_t seed, std::uint32_t one_in);
@@ -68,6 +71,14 @@ public:
 
     // The number of the calling thread, to be handed to calls_by.
     static pid_t this_thread() noexcept;
+
+    // *Called by the layer.* A descriptor was put into an edge-triggered set, or is about to be closed.
+    void watched(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept;
+    void unwatched(int fd) noexcept;
+    // A call on `fd` is about to return EAGAIN that the kernel did not say. To a caller who waits for an edge that is a
+    // promise of one, and no edge ever follows bytes that are there already: so the descriptor is armed anew, and the
+    // set reports at once what the kernel has. For descriptors watched since the plan was installed.
+    void promise_edge(int fd) noexcept;
 
     // What the next call of `kind` on this thread shall do: an errno value, or 0 and perhaps a smaller `length`.
     int next(call kind, std::size_t& length) noexcept;
@@ -86,6 +97,11 @@ private:
         std::atomic<pid_t> thread{0};
         std::atomic<std::uint64_t> calls[call_kinds]{};
     };
+    struct watch {
+        int set = -1;
+        std::uint32_t events = 0;
+        std::uint64_t data = 0;
+    };
     static constexpr std::size_t max_threads = 256;
 
     thread_counts* counts_of(pid_t thread) noexcept;
@@ -94,6 +110,8 @@ private:
     std::atomic<std::uint64_t> calls_[call_kinds]{};
     std::atomic<std::uint64_t> injected_{0};
     thread_counts threads_[max_threads]{};
+    std::mutex watches_mutex_;
+    std::unordered_map<int, watch> watches_;
 };
 
 } // namespace fastserve::net::sys

@@ -72,16 +72,21 @@ inline constexpr std::size_t no_length = 1;
 // sendv cut to `length` bytes; out of line because only a fault plan asks for it.
 ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length) noexcept;
 
-// Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted.
+inline constexpr int no_descriptor = -1;
+
+// Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted. `fd` is the
+// descriptor whose bytes it moves or which it closes.
 template <call Kind, class F>
-inline io_result guarded(std::size_t length, F f) noexcept {
+inline io_result guarded(int fd, std::size_t length, F f) noexcept {
     for (;;) {
         std::size_t allowed = length;
         int injected = 0;
         if (fault_plan* plan = installed.load(std::memory_order_acquire)) [[unlikely]] { // S2
             injected = plan->next(Kind, allowed);
-            if (injected == EINTR && Kind != call::epoll_wait) continue;
+            if (injected == EINTR && Kind != call::epoll_wait && Kind != call::close) continue;
+            if (injected == EAGAIN) plan->promise_edge(fd);
             if (injected != 0 && Kind != call::close) return {-1, injected};
+            if (Kind == call::close) plan->unwatched(fd); // while the number is still ours
         }
         const ssize_t n = f(allowed);
         if (injected != 0) [[unlikely]]
@@ -96,7 +101,7 @@ inline io_result guarded(std::size_t length, F f) noexcept {
 
 template <call Kind, class F>
 inline io_result guarded(F f) noexcept {
-    return guarded<Kind>(no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); });
+    return guarded<Kind>(no_descriptor, no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); });
 }
 } // namespace detail
 
@@ -117,7 +122,7 @@ public:
 
 inline io_result recv(int fd, void* to, std::size_t size) noexcept {
     std::size_t taken = size;
-    io_result got = detail::guarded<call::recv>(size, [=, &taken](std::size_t n) noexcept {
+    io_result got = detail::guarded<call::recv>(fd, size, [=, &taken](std::size_t n) noexcept {
         taken = n; // less than `size` when a plan says so: then nothing can be told from a short read
         return detail::recv_now(fd, to, n);
     });
@@ -126,13 +131,13 @@ inline io_result recv(int fd, void* to, std::size_t size) noexcept {
 }
 
 inline io_result send(int fd, const void* from, std::size_t size) noexcept {
-    return detail::guarded<call::send>(size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n); });
+    return detail::guarded<call::send>(fd, size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n); });
 }
 
 // Gathers `parts` (at most IOV_MAX of them) into one send.
 inline io_result sendv(int fd, std::span<const iovec> parts) noexcept {
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-    return detail::guarded<call::sendv>(all, [=](std::size_t n) noexcept {
+    return detail::guarded<call::sendv>(fd, all, [=](std::size_t n) noexcept {
         if (n != all) [[unlikely]]
             return detail::short_sendv(fd, parts.data(), parts.size(), n);
         msghdr message{};
@@ -146,7 +151,7 @@ inline io_result sendv(int fd, std::span<const iovec> parts) noexcept {
 // (signals_blocked.hpp). `n` == 0: the file ended before `size`.
 inline io_result sendfile(int out, int in, off_t& offset, std::size_t size) noexcept {
     return detail::guarded<call::sendfile>(
-        size, [=, &offset](std::size_t n) noexcept { return ::sendfile(out, in, &offset, n); });
+        out, size, [=, &offset](std::size_t n) noexcept { return ::sendfile(out, in, &offset, n); });
 }
 
 // --- Connections.
@@ -163,7 +168,9 @@ inline int shutdown(int fd, int how) noexcept {
 
 // The descriptor is gone whatever is returned.
 inline int close(int fd) noexcept {
-    return detail::guarded<call::close>([=]() noexcept { return ::close(fd); }).error;
+    return detail::guarded<call::close>(fd, detail::no_length,
+                                        [=](std::size_t) noexcept { return static_cast<ssize_t>(::close(fd)); })
+        .error;
 }
 
 inline io_result socket(int domain, int type = SOCK_STREAM) noexcept {
@@ -224,22 +231,26 @@ inline io_result epoll_create() noexcept {
     return detail::guarded<call::epoll_create>([]() noexcept { return ::epoll_create1(EPOLL_CLOEXEC); });
 }
 
-inline int epoll_add(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
+namespace detail {
+inline int change_set(int set, int operation, int fd, std::uint32_t events, std::uint64_t data) noexcept {
     epoll_event event{};
     event.events = events;
     event.data.u64 = data;
-    return detail::guarded<call::epoll_ctl>(
-               [&, set, fd]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_ADD, fd, &event); })
-        .error;
+    const int error = guarded<call::epoll_ctl>([&, set, operation, fd]() noexcept {
+                          return ::epoll_ctl(set, operation, fd, &event);
+                      }).error;
+    if (fault_plan* plan = installed.load(std::memory_order_acquire); plan && !error) [[unlikely]] // S2
+        plan->watched(set, fd, events, data);
+    return error;
+}
+} // namespace detail
+
+inline int epoll_add(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
+    return detail::change_set(set, EPOLL_CTL_ADD, fd, events, data);
 }
 
 inline int epoll_modify(int set, int fd, std::uint32_t events, std::uint64_t data) noexcept {
-    epoll_event event{};
-    event.events = events;
-    event.data.u64 = data;
-    return detail::guarded<call::epoll_ctl>(
-               [&, set, fd]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_MOD, fd, &event); })
-        .error;
+    return detail::change_set(set, EPOLL_CTL_MOD, fd, events, data);
 }
 
 inline int epoll_remove(int set, int fd) noexcept {
