@@ -63,7 +63,7 @@ void fail_calls(unsigned percent, std::uint64_t requests) {
         t.more = ", " + std::to_string(plan.injected()) + " failed calls, answered " + std::to_string(n.right) +
                  ", connection closed " + std::to_string(n.lost) + ", refused " + std::to_string(n.refused) + ", on " +
                  std::to_string(n.connections) + " connections";
-        if (plan.injected() < requests * percent / 100) t.fail("too little went wrong");
+        if (plan.injected() < requests * percent / 200) t.fail("too little went wrong");
         if (n.right < requests / 4) t.fail("too little was answered");
         for (const misfortune& m : misfortunes)
             if (m.kind != call::sendfile && m.kind != call::get_option && plan.calls(m.kind) == 0)
