@@ -2,6 +2,7 @@
 #include "site.hpp"
 
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
@@ -239,6 +240,23 @@ TEST(Coroutines, HaveADeadline) {
     EXPECT_EQ(a.field("Retry-After"), "1");
     EXPECT_TRUE(eventually([&] { return stopped.load(); }));
     EXPECT_TRUE(eventually([&] { return s.suspended() == 0; }));
+}
+
+// The loop is started when it is first needed. Work that has come and gone by then must not have ended it.
+TEST(Coroutines, ALoopWhoseWorkEndedBeforeItRanStillRuns) {
+    site s;
+    s.app.get("/", [](request& q, response& a) {
+        const auto work = asio::make_work_guard(q.on().executor());
+        a.text("worked");
+    });
+    s.app.get("/slow", [](request&, response& a) -> awaitable<> {
+        co_await sleep_for(1ms);
+        a.text("slept");
+    });
+    s.start();
+    EXPECT_EQ(s.get("/").body, "worked");
+    EXPECT_EQ(s.get("/").body, "worked");
+    EXPECT_EQ(s.get("/slow").body, "slept");
 }
 
 TEST(Coroutines, SeeThatThePeerHasFinishedSending) {

@@ -1,6 +1,7 @@
 #include <fastserve/net/acceptor.hpp>
 #include <fastserve/net/worker.hpp>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -79,6 +80,8 @@ std::error_code worker::start() {
 }
 
 void worker::run() {
+    // A loop whose last work ends is stopped, also before anybody has run it: a handler's may come and go until then.
+    auto work = boost::asio::make_work_guard(context_);
     // It looks once without waiting: senders wake only who has told them that it sleeps.
     alone_ = open_ = again_ = true;
     tick last = tick_of(clock_ms());
@@ -93,13 +96,13 @@ void worker::run() {
     while (open_ && start()) {
         on_events(1);
         context_.poll();
-        context_.restart();
     }
     alone_ = false;
     if (open_) {
         set_timer();
         continue_soon();
     }
+    work.reset();
     context_.run();
 }
 
