@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -62,7 +63,7 @@ acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<
       reserve_(reserve_descriptor()) {}
 
 acceptor::~acceptor() {
-    *alive_ = false;
+    ties_->alive = false;
     if (readable_.is_open()) readable_.release();
 }
 
@@ -79,29 +80,35 @@ void acceptor::start() {
 
 void acceptor::wait() {
     readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                         [this, alive = alive_](const boost::system::error_code& e) {
-                             if (*alive && !e && open_) on_readable();
-                         });
+                         in_memory(ties_->wait, [this, ties = ties_](const boost::system::error_code& e) {
+                             if (ties->alive && !e && open_) on_readable();
+                         }));
 }
 
 void acceptor::on_readable() {
     switch (accept_batch()) {
-    case outcome::drained:
-        wait();
-        return;
+    case outcome::drained: wait(); return;
     case outcome::more:
-        boost::asio::post(context_, [this, alive = alive_] {
-            if (*alive && open_) on_readable();
-        });
+        boost::asio::post(context_, in_memory(ties_->post, [this, ties = ties_] {
+                              if (ties->alive && open_) on_readable();
+                          }));
         return;
     case outcome::refused:
     case outcome::starved:
         starved_.fetch_add(1, std::memory_order_relaxed);
-        timer_.expires_after(backoff);
-        timer_.async_wait([this, alive = alive_](const boost::system::error_code& e) {
-            if (*alive && !e && open_) on_readable();
-        });
+        back_off();
         return;
+    }
+}
+
+void acceptor::back_off() {
+    timer_.expires_after(backoff);
+    try {
+        timer_.async_wait(in_memory(ties_->timer, [this, ties = ties_](const boost::system::error_code& e) {
+            if (ties->alive && !e && open_) on_readable();
+        }));
+    } catch (const std::bad_alloc&) {
+        wait(); // the queue of timers could not grow: then without a pause
     }
 }
 
@@ -126,19 +133,15 @@ acceptor::outcome acceptor::accept_batch() noexcept {
             continue;
         }
         switch (r.error) {
-        case EAGAIN:
-            return outcome::drained;
+        case EAGAIN: return outcome::drained;
         case EMFILE:
-        case ENFILE:
-            return refuse_one() ? outcome::refused : outcome::starved;
+        case ENFILE: return refuse_one() ? outcome::refused : outcome::starved;
         case ENOMEM:
         case ENOBUFS:
         case EBADF:
         case EINVAL: // another process shut the listener down: it is "readable" for ever
-        case ENOTSOCK:
-            return outcome::starved;
-        default:
-            continue; // of this connection alone (accept(2)): the next may be well
+        case ENOTSOCK: return outcome::starved;
+        default: continue; // of this connection alone (accept(2)): the next may be well
         }
     }
     // Nothing but errors is no reason to ask again at once: some are the listener's and not the connection's.

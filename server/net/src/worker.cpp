@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -44,7 +45,7 @@ worker::worker(const worker_environment& env, unsigned index, boost::asio::io_co
 
 worker::~worker() {
     shut_down();
-    *alive_ = false;
+    ties_->alive = false;
     if (events_.is_open()) events_.release(); // the descriptor is ours
 }
 
@@ -72,7 +73,11 @@ std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
 
 std::error_code worker::start() {
     boost::system::error_code failed;
-    events_.assign(events_fd_.get(), failed);
+    try {
+        events_.assign(events_fd_.get(), failed);
+    } catch (const std::bad_alloc&) {
+        return std::make_error_code(std::errc::not_enough_memory);
+    }
     if (failed) return failed;
     open_ = true;
     continue_soon();
@@ -95,7 +100,7 @@ void worker::run() {
     // Should the system have no memory to nest the one set in the other, both are looked at in turn.
     while (open_ && start()) {
         on_events(1);
-        context_.poll();
+        run_loop([this] { context_.poll(); });
     }
     alone_ = false;
     if (open_) {
@@ -103,7 +108,20 @@ void worker::run() {
         continue_soon();
     }
     work.reset();
-    context_.run();
+    run_loop([this] { context_.run(); });
+}
+
+// Where Asio finds no memory to go on with a coroutine, it throws out of the loop and destroys the coroutine: that is
+// the end of one request (application::ending), and the loop goes on.
+template <class F>
+void worker::run_loop(F f) {
+    for (;;) {
+        try {
+            f();
+            return;
+        } catch (const std::bad_alloc&) {
+        }
+    }
 }
 
 void worker::need_loop() noexcept {
@@ -118,11 +136,11 @@ void worker::need_loop() noexcept {
 void worker::wait_for_events() {
     waiting_ = true;
     events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                       [this, alive = alive_](const boost::system::error_code& e) {
-                           if (!*alive) return;
+                       in_memory(ties_->wait, [this, ties = ties_](const boost::system::error_code& e) {
+                           if (!ties->alive) return;
                            waiting_ = false;
                            if (!e && open_) on_events(0);
-                       });
+                       }));
 }
 
 void worker::continue_soon() {
@@ -132,11 +150,11 @@ void worker::continue_soon() {
     }
     if (posted_) return;
     posted_ = true;
-    boost::asio::post(context_, [this, alive = alive_] {
-        if (!*alive) return;
-        posted_ = false;
-        if (open_) on_events(0);
-    });
+    boost::asio::post(context_, in_memory(ties_->post, [this, ties = ties_] {
+                          if (!ties->alive) return;
+                          posted_ = false;
+                          if (open_) on_events(0);
+                      }));
 }
 
 std::uint64_t worker::clock_ms() noexcept {
@@ -231,6 +249,8 @@ void worker::end_batch() noexcept {
         slots_.put(c);
     }
     in_batch_ = false;
+    if (!timer_set_ && ticks()) [[unlikely]]
+        set_timer(); // there was no memory for it
     counters_.busy_since_ms.store(0, std::memory_order_relaxed);
     if (ending_)
         tear_down();

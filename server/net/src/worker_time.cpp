@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace fastserve::net {
@@ -23,11 +24,15 @@ void worker::set_timer() noexcept {
     if (alone_ || timer_set_ || !open_) return;
     timer_set_ = true;
     timer_.expires_after(std::chrono::milliseconds(tick_ms));
-    timer_.async_wait([this, alive = alive_](const boost::system::error_code& e) {
-        if (!*alive) return;
-        timer_set_ = false;
-        if (!e && open_) on_timer();
-    });
+    try {
+        timer_.async_wait(in_memory(ties_->timer, [this, ties = ties_](const boost::system::error_code& e) {
+            if (!ties->alive) return;
+            timer_set_ = false;
+            if (!e && open_) on_timer();
+        }));
+    } catch (const std::bad_alloc&) {
+        timer_set_ = false; // the queue of timers could not grow; the next batch tries again
+    }
 }
 
 void worker::on_timer() noexcept {

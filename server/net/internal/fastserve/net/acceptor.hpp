@@ -14,6 +14,7 @@
 
 #include <fastserve/http/limits.hpp>
 #include <fastserve/net/listener.hpp>
+#include <fastserve/net/operation_memory.hpp>
 #include <fastserve/net/placement.hpp>
 #include <fastserve/net/worker.hpp>
 
@@ -96,6 +97,7 @@ private:
 
     void wait();
     void on_readable();
+    void back_off();
     outcome accept_batch() noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
     bool refuse_one() noexcept;
@@ -113,8 +115,7 @@ private:
     worker* local_;
     unique_fd reserve_;
     bool open_ = true;
-    // What was handed to context_ may be called after the acceptor has gone, if the loop is a user's.
-    const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    const std::shared_ptr<loop_ties> ties_ = std::make_shared<loop_ties>();
     std::atomic<std::uint64_t> accepted_{0};
     std::atomic<std::uint64_t> starved_{0};
 };

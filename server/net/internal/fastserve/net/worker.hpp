@@ -21,6 +21,7 @@
 #include <fastserve/net/counters.hpp>
 #include <fastserve/net/exchange.hpp>
 #include <fastserve/net/mailbox.hpp>
+#include <fastserve/net/operation_memory.hpp>
 #include <fastserve/net/placement.hpp>
 #include <fastserve/net/service.hpp>
 #include <fastserve/net/system.hpp>
@@ -139,6 +140,8 @@ private:
         worker* const outermost_;
     };
 
+    template <class F>
+    void run_loop(F f);
     void wait_for_events();
     void on_events(int wait_ms) noexcept;
     void continue_soon();
@@ -191,8 +194,7 @@ private:
     std::shared_ptr<mailbox> mailbox_;
     boost::asio::posix::stream_descriptor events_;
     boost::asio::steady_timer timer_;
-    // What was handed to context() may be called after the worker has gone, if the loop is a user's.
-    const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    const std::shared_ptr<loop_ties> ties_ = std::make_shared<loop_ties>();
 
     // Each turn.
     pool::buffer_cache buffers_;
