@@ -33,6 +33,8 @@ inline std::size_t open_descriptors() {
 // A thread that answers what handlers deferred, a moment later.
 class answerer {
 public:
+    static inline void (*begins)() = nullptr; // called on the thread, if it is set
+
     answerer() : thread_([this] { run(); }) {}
     ~answerer() {
         {
@@ -50,6 +52,7 @@ public:
 
 private:
     void run() {
+        if (begins) begins();
         std::unique_lock lock(mutex_);
         for (;;) {
             more_.wait(lock, [this] { return ended_ || !waiting_.empty(); });

@@ -55,6 +55,8 @@ public:
 
     // On the loop's thread, or after it: whether a coroutine has not ended.
     bool coroutines_left() const noexcept;
+    // When no loop runs any more: coroutines that have not ended may now be destroyed without that being their end.
+    void let_go() noexcept { let_go_ = true; }
     // After the workers, the offload pool and the loops have ended: takes back what handlers kept that never did.
     void close() noexcept;
 
@@ -67,6 +69,7 @@ public:
     void log(log_level, std::string_view) const noexcept;
 
 private:
+    struct ending;
     // A worker's own.
     struct place {
         fastserve::worker face;
@@ -93,6 +96,7 @@ private:
     offload_pool offload_;
     pool::object_pool<context> contexts_;
     std::vector<std::unique_ptr<place>> places_;
+    bool let_go_ = false;
     alignas(64) std::atomic<std::size_t> suspended_{0};
 };
 

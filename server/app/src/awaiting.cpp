@@ -4,11 +4,14 @@
 #include "offload_service.hpp"
 #include "overloaded.hpp"
 
+#include <fastserve/net/operation_memory.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -18,6 +21,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -94,16 +98,19 @@ struct offloaded {
 
     static void resume(const std::shared_ptr<offloaded>& self, outcome o) {
         self->how = o;
-        asio::post(self->work.get_executor(), [self] {
+        // Spelled out, because an executor of any kind would need memory of its own for what is posted.
+        const auto* const loop = self->work.get_executor().template target<asio::io_context::executor_type>();
+        asio::post(*loop, net::in_memory(self->memory, [self] {
             auto on = std::move(self->work); // the loop may end once the handler has
             self->handler();
-        });
+        }));
     }
 
     Handler handler;
     asio::executor_work_guard<asio::any_io_executor> work;
     outcome& how;
     std::atomic<bool> taken{false};
+    net::operation_memory memory; // so that who was taken is resumed, whatever memory there is
 };
 
 } // namespace
@@ -121,11 +128,15 @@ awaitable<> run_offloaded(std::function<void()> job) {
             slot.assign([self](asio::cancellation_type) {
                 if (self->take()) waiting::resume(self, outcome::cancelled);
             });
-        const bool accepted = pool->submit([self, &job](bool run) {
-            if (!self->take()) return;
-            if (run) job();
-            waiting::resume(self, run ? outcome::ran : outcome::cancelled);
-        });
+        bool accepted = false;
+        try {
+            accepted = pool->submit([self, &job](bool run) {
+                if (!self->take()) return;
+                if (run) job();
+                waiting::resume(self, run ? outcome::ran : outcome::cancelled);
+            });
+        } catch (const std::bad_alloc&) { // refused, too; the slot would keep the coroutine that nobody resumes
+        }
         if (!accepted && self->take()) waiting::resume(self, outcome::refused);
     };
     co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(begin, asio::use_awaitable);

@@ -45,15 +45,9 @@ bool application::handle(net::worker& w, net::exchange& e) noexcept {
     std::atomic<const detail::route*>& running = places_[w.index()]->running;
     running.store(x.route_of, std::memory_order_relaxed);
     switch (x.route_of->handler->kind) {
-    case handler_kind::plain:
-        answered = run_plain(x);
-        break;
-    case handler_kind::coroutine:
-        answered = run_coroutine(w, x);
-        break;
-    case handler_kind::blocking:
-        answered = run_blocking(w, x);
-        break;
+    case handler_kind::plain: answered = run_plain(x); break;
+    case handler_kind::coroutine: answered = run_coroutine(w, x); break;
+    case handler_kind::blocking: answered = run_blocking(w, x); break;
     }
     running.store(nullptr, std::memory_order_relaxed);
     if (answered) [[likely]]
@@ -76,6 +70,24 @@ bool application::run_plain(context& x) noexcept {
     return !x.deferred;
 }
 
+// Called by Asio when a coroutine has ended. Where Asio finds no memory to go on with one, it destroys it instead, and
+// this with it: that is its end, too.
+struct application::ending {
+    ending(application& a, net::worker& w, context& x) noexcept : app(&a), on(&w), of(&x) {}
+    ending(ending&& other) noexcept : app(other.app), on(other.on), of(std::exchange(other.of, nullptr)) {}
+    ending& operator=(ending&&) = delete;
+    ~ending() {
+        if (of && !app->let_go_) app->coroutine_ended(*on, *of, std::make_exception_ptr(std::bad_alloc()));
+    }
+    void operator()(const std::exception_ptr& failed) noexcept {
+        app->coroutine_ended(*on, *std::exchange(of, nullptr), failed);
+    }
+
+    application* app;
+    net::worker* on;
+    context* of;
+};
+
 bool application::run_coroutine(net::worker& w, context& x) noexcept {
     x.live = x.starting = true;
     x.used = true;
@@ -86,11 +98,9 @@ bool application::run_coroutine(net::worker& w, context& x) noexcept {
         w.need_loop();
         boost::asio::co_spawn(
             w.context().get_executor(), [&x] { return x.route_of->handler->start(x.asked, x.answer); },
-            boost::asio::bind_cancellation_slot(x.cancel.slot(), [this, &w, &x](std::exception_ptr failed) noexcept {
-                coroutine_ended(w, x, failed);
-            }));
+            boost::asio::bind_cancellation_slot(x.cancel.slot(), ending(*this, w, x)));
     } catch (...) {
-        coroutine_ended(w, x, std::current_exception()); // it was not started
+        // It was not started, or not far: its ending has said so, or will.
     }
     x.starting = false;
     return x.completed;

@@ -87,6 +87,7 @@ drain_report server::impl::stop() {
             users_loop->run_for(std::chrono::milliseconds(1));
         }
     }
+    app.let_go();
     return {r.connections_cut, r.handlers_cut};
 }
 
