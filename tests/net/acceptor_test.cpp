@@ -133,6 +133,35 @@ TEST(Acceptor, BeyondTheLimitOfConnectionsA503IsReallyRead) {
     EXPECT_EQ(client(s.port).get("/").status, 200);
 }
 
+// As configured: beyond the limit they wait in the queue, in order, and nobody is told anything.
+TEST(Acceptor, BeyondTheLimitOfConnectionsTheyWaitIfTheyShall) {
+    net::worker_pool_options o = with_workers(2);
+    o.limits.connections = 4;
+    o.wait_when_full = true;
+    serving s(o);
+    std::vector<client> inside, waiting;
+    for (int i = 0; i < 4; ++i) {
+        inside.emplace_back(s.port);
+        ASSERT_EQ(inside.back().get("/").status, 200);
+    }
+    for (int i = 0; i < 8; ++i) {
+        waiting.emplace_back(s.port);
+        ASSERT_TRUE(waiting.back().connected());
+        waiting.back().send(request("/id/" + std::to_string(i)));
+    }
+    std::this_thread::sleep_for(net::acceptor::full_look * 5);
+    for (client& c : waiting) EXPECT_EQ(c.poll(), 0u);
+    EXPECT_EQ(s.pool.open_connections(), 4u);
+    for (client& c : inside) EXPECT_EQ(c.get("/").status, 200);
+    inside.clear();
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_EQ(waiting[static_cast<std::size_t>(i)].read().body, "/id/" + std::to_string(i));
+        waiting[static_cast<std::size_t>(i)].close();
+    }
+    EXPECT_EQ(s.sum(&net::worker_counters::refused), 0u);
+    EXPECT_EQ(s.pool.starved(), 0u);
+}
+
 // Who was refused and does not leave keeps nobody out.
 TEST(Acceptor, TheRefusedTakeNobodysPlace) {
     net::worker_pool_options o = with_workers(2);

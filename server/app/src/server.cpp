@@ -21,6 +21,7 @@ net::worker_pool_options net_options(const options& o) {
             .placement = static_cast<net::placement>(o.placement),
             .pin = static_cast<net::pin>(o.pin),
             .limits = o.limits,
+            .wait_when_full = o.when_full == when_full::wait,
             .server_name = o.server_name,
             .drain_delay = o.drain_delay,
             .grace = o.grace};

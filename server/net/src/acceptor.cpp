@@ -15,12 +15,22 @@ namespace fastserve::net {
 
 namespace {
 
-// What a peer is told when there is no descriptor to serve it with.
-constexpr std::string_view no_descriptor = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-                                           "Connection: close\r\n\r\n";
+// What a peer is told when there is no descriptor or no slot to serve it with.
+constexpr std::string_view no_room = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+                                     "Connection: close\r\n\r\n";
 
 unique_fd reserve_descriptor() noexcept {
     return unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+void tell_and_close(int fd) noexcept {
+    sys::send(fd, no_room.data(), no_room.size());
+    sys::shutdown(fd, SHUT_WR);
+    // Unread bytes would turn the close into a reset. As many as a request has, not as many as a peer cares to send.
+    char dropped[4096];
+    for (unsigned i = 0; i < 16 && sys::recv(fd, dropped, sizeof dropped).n > 0; ++i) {
+    }
+    sys::close(fd);
 }
 
 } // namespace
@@ -96,13 +106,14 @@ void acceptor::on_readable() {
     case outcome::refused:
     case outcome::starved:
         starved_.fetch_add(1, std::memory_order_relaxed);
-        back_off();
+        look_again_in(backoff);
         return;
+    case outcome::full: look_again_in(full_look); return;
     }
 }
 
-void acceptor::back_off() {
-    timer_.expires_after(backoff);
+void acceptor::look_again_in(std::chrono::milliseconds time) {
+    timer_.expires_after(time);
     try {
         timer_.async_wait(in_memory(ties_->timer, [this, ties = ties_](const boost::system::error_code& e) {
             if (ties->alive && !e && open_) on_readable();
@@ -124,6 +135,8 @@ acceptor::outcome acceptor::accept_batch() noexcept {
 
     bool any = false;
     for (unsigned i = 0; i < accepts_a_turn; ++i) {
+        if (open_ && gate_.must_wait()) [[unlikely]] // at the end nobody is left in the queue
+            return outcome::full;
         sockaddr_storage peer;
         socklen_t size = sizeof peer;
         const sys::io_result r = sys::accept(listener_.fd(), reinterpret_cast<sockaddr*>(&peer), &size);
@@ -152,8 +165,7 @@ acceptor::outcome acceptor::accept_batch() noexcept {
 bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept {
     connection* const c = slots_.take();
     if (!c) {
-        sys::send(fd, no_descriptor.data(), no_descriptor.size());
-        sys::close(fd);
+        tell_and_close(fd);
         return false;
     }
     accepted_.fetch_add(1, std::memory_order_relaxed);
@@ -186,16 +198,7 @@ bool acceptor::refuse_one() noexcept {
     if (!reserve_) return false;
     reserve_.reset();
     const sys::io_result r = sys::accept(listener_.fd());
-    if (r.ok()) {
-        sys::send(r.descriptor(), no_descriptor.data(), no_descriptor.size());
-        sys::shutdown(r.descriptor(), SHUT_WR);
-        // Unread bytes would turn the close into a reset. As many as a request has, not as many as a peer cares to
-        // send.
-        char dropped[4096];
-        for (unsigned i = 0; i < 16 && sys::recv(r.descriptor(), dropped, sizeof dropped).n > 0; ++i) {
-        }
-        sys::close(r.descriptor());
-    }
+    if (r.ok()) tell_and_close(r.descriptor());
     reserve_ = reserve_descriptor();
     return r.ok();
 }

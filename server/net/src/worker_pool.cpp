@@ -38,10 +38,11 @@ struct errand : letter {
 } // namespace
 
 worker_pool::worker_pool(service& handlers, worker_pool_options options)
-    : handlers_(handlers), options_(std::move(options)), gate_(options_.limits) {}
+    : handlers_(handlers), options_(std::move(options)), gate_(options_.limits, options_.wait_when_full) {}
 
 worker_pool::worker_pool(service& handlers, worker_pool_options options, boost::asio::io_context& loop)
-    : handlers_(handlers), options_(std::move(options)), users_loop_(&loop), gate_(options_.limits) {}
+    : handlers_(handlers), options_(std::move(options)), users_loop_(&loop),
+      gate_(options_.limits, options_.wait_when_full) {}
 
 worker_pool::~worker_pool() {
     end();

@@ -29,6 +29,10 @@ enum class placement : std::uint8_t {
 // Whether workers stay on one CPU each. automatic: if there are at least as many workers as CPUs, and no CPU quota.
 enum class pin : std::uint8_t { automatic, on, off };
 
+// What becomes of connections beyond limits::connections: a 503 with Retry-After, or they stay in the listener's queue,
+// which the system bounds, until there is room.
+enum class when_full : std::uint8_t { refuse, wait };
+
 enum class log_level : std::uint8_t { info, warning, error };
 
 struct log_record {
@@ -41,6 +45,7 @@ struct options {
     fastserve::placement placement{};
     fastserve::pin pin{};
     fastserve::limits limits{};
+    fastserve::when_full when_full{};
     unsigned blocking_threads{};             // for blocking() and offload(); 0: 8 a CPU; started when needed
     unsigned blocking_queue{1024};           // jobs that may wait for one of them
     std::chrono::milliseconds drain_delay{}; // stop() goes on accepting for so long

@@ -92,7 +92,7 @@ inline constexpr limit_row limit_table[] = {
     {"output-bytes", &limits::output_bytes, nullptr, limit_unit::bytes, 4096, no_most,
      "unsent answers of one connection before it is no longer read"},
     {"max-connections", &limits::connections, nullptr, limit_unit::count, 1, (1 << 24) - 1,
-     "open connections; further ones are answered 503"},
+     "open connections; further ones are answered 503, or wait"},
     {"connections-per-peer", &limits::connections_per_peer, nullptr, limit_unit::count, 0, no_most,
      "open connections of one address, IPv6 by /64; 0: no limit"},
     {"requests-per-connection", &limits::requests_per_connection, nullptr, limit_unit::count, 0, no_most,

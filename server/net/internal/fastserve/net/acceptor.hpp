@@ -39,12 +39,19 @@ namespace fastserve::net {
 // begins or ends.
 class gate {
 public:
-    explicit gate(const http::limits& l) noexcept : limits_(l) {}
+    // `waits`: see must_wait().
+    explicit gate(const http::limits& l, bool waits = false) noexcept : limits_(l), waits_(waits) {}
 
     // Counts a connection in. False: it is over a limit, and takes nobody's place; it counts as open until leave().
     bool enter(std::uint64_t peer_key) noexcept;
     // `admitted`: what enter() returned.
     void leave(std::uint64_t peer_key, bool admitted) noexcept;
+
+    // As many are open as may be, and whoever comes stays in the listener's queue instead of being told so. Acceptors
+    // that look at the same moment may let in one too many each; those are told.
+    bool must_wait() const noexcept {
+        return waits_ && admitted_.load(std::memory_order_relaxed) >= limits_.connections;
+    }
 
     // Those that are only told that there is no room included.
     std::uint64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
@@ -53,6 +60,7 @@ private:
     bool enter_by_peer(std::uint64_t peer_key) noexcept;
 
     const http::limits& limits_;
+    const bool waits_;
     alignas(64) std::atomic<std::uint64_t> open_{0};
     std::atomic<std::uint64_t> admitted_{0};
     std::mutex mutex_;
@@ -62,6 +70,8 @@ private:
 class acceptor {
 public:
     static constexpr std::chrono::milliseconds backoff{100};
+    // How soon it looks for room again while gate::must_wait().
+    static constexpr std::chrono::milliseconds full_look{10};
     static constexpr unsigned accepts_a_turn = 64;
     // More than a queue holds: finish() takes no more out of one that an inherited listener leaves open.
     static constexpr unsigned most_queued = 64 * 1024;
@@ -90,6 +100,7 @@ public:
 private:
     enum class outcome : std::uint8_t {
         drained, // nobody waits
+        full,    // whoever does, goes on
         more,
         refused, // there was no room for one, which was told so
         starved, // nor for that
@@ -97,7 +108,7 @@ private:
 
     void wait();
     void on_readable();
-    void back_off();
+    void look_again_in(std::chrono::milliseconds);
     outcome accept_batch() noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
     bool refuse_one() noexcept;

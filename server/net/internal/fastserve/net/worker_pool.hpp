@@ -37,6 +37,7 @@ struct worker_pool_options {
     net::placement placement = net::placement::incoming_cpu;
     net::pin pin = net::pin::automatic;
     http::limits limits{};
+    bool wait_when_full = false; // see gate::must_wait()
     std::string server_name = "fastserve";
     std::chrono::milliseconds drain_delay{0};
     std::chrono::milliseconds grace{30'000};
