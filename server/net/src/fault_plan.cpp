@@ -93,7 +93,10 @@ void fault_plan::promise_edge(int fd) noexcept {
     epoll_event event{};
     event.events = found->second.events;
     event.data.u64 = found->second.data;
-    ::epoll_ctl(found->second.set, EPOLL_CTL_MOD, fd, &event);
+    if (network* const n = simulated(fd))
+        n->epoll_ctl(found->second.set, EPOLL_CTL_MOD, fd, event);
+    else
+        ::epoll_ctl(found->second.set, EPOLL_CTL_MOD, fd, &event);
 }
 
 int fault_plan::next(call kind, std::size_t& length) noexcept {

@@ -22,12 +22,6 @@ constexpr std::size_t events_a_batch = 256;
 // The unit of time that placement_tuning is in.
 constexpr std::uint64_t placement_tick_ms = 100;
 
-std::uint64_t coarse_ms(clockid_t clock) noexcept {
-    timespec now{};
-    ::clock_gettime(clock, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
-}
-
 exchange& as_net(http::exchange& x) noexcept {
     return static_cast<exchange&>(x);
 }
@@ -124,6 +118,22 @@ void worker::run_loop(F f) {
     }
 }
 
+bool worker::poll() {
+    if (!open_) {
+        if (ended()) return false;
+        alone_ = open_ = true; // alone: nothing of the worker's own waits in the loop
+    }
+    again_ = false;
+    on_events(0);
+    if (open_ && tick_of(turn_.now_ms) != wheel_.current()) on_timer();
+    bool ran = false;
+    if (loop_needed_.load(std::memory_order_relaxed)) { // what was given to it was given by this thread
+        context_.restart();
+        ran = context_.poll() != 0;
+    }
+    return again_ || ran;
+}
+
 void worker::need_loop() noexcept {
     if (loop_needed_.load(std::memory_order_relaxed)) return;
     loop_needed_.store(true, std::memory_order_release); // L1
@@ -158,12 +168,12 @@ void worker::continue_soon() {
 }
 
 std::uint64_t worker::clock_ms() noexcept {
-    return coarse_ms(CLOCK_MONOTONIC_COARSE);
+    return sys::coarse_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 void worker::look_at_clock() noexcept {
     turn_.now_ms = clock_ms();
-    templates_.refresh(static_cast<std::int64_t>(coarse_ms(CLOCK_REALTIME_COARSE) / 1000));
+    templates_.refresh(static_cast<std::int64_t>(sys::coarse_ms(CLOCK_REALTIME_COARSE) / 1000));
 }
 
 worker::batch::batch(worker& w) noexcept : outermost_(w.in_batch_ ? nullptr : &w) {

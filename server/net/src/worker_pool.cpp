@@ -155,6 +155,20 @@ std::error_code worker_pool::start() {
     return {};
 }
 
+bool worker_pool::adopt(int fd, const peer_name& peer, unsigned index) noexcept {
+    pool::pooled<connection> slot = connections_.acquire();
+    if (!slot) return false;
+    connection& c = *slot.release();
+    c.stream = transport(fd);
+    c.id = connections_.handle_of(c);
+    c.peer = peer;
+    c.door = &gate_;
+    c.refused = !gate_.enter(peer.key());
+    board_->joined(static_cast<int>(index));
+    workers_[index]->adopt(c);
+    return true;
+}
+
 void worker_pool::run_worker(unsigned index) noexcept {
     if (pinned_) pin_this_thread(cpu_of_worker(cpus_, index));
     workers_[index]->run();

@@ -4,6 +4,8 @@
 //   while they are quiet), and outlives the last call that saw it; its counters may be read at any time.
 #pragma once
 
+#include <fastserve/net/network.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +65,12 @@ public:
     // One call in `one_in` moves at least 1 byte and otherwise a random part of what was asked.
     fault_plan& shorten_randomly(call kind, std::uint64_t seed, std::uint32_t one_in);
 
+    // Calls on the descriptors of `n`, which outlives the plan, are answered by it, unless a rule makes them fail.
+    void simulate(network& n) noexcept { network_ = &n; }
+    // Null: the kernel answers.
+    network* simulated(int fd) const noexcept { return network_ && network_->owns(fd) ? network_ : nullptr; }
+    network* simulated() const noexcept { return network_; }
+
     // Calls made while installed, by all threads and by one (see this_thread()). A retry after EINTR counts.
     std::uint64_t calls(call kind) const noexcept;
     std::uint64_t calls_by(pid_t thread, call kind) const noexcept;
@@ -106,6 +114,7 @@ private:
 
     thread_counts* counts_of(pid_t thread) noexcept;
 
+    network* network_ = nullptr;
     std::vector<rule> rules_;
     std::atomic<std::uint64_t> calls_[call_kinds]{};
     std::atomic<std::uint64_t> injected_{0};

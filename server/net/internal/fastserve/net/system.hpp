@@ -1,5 +1,5 @@
 // The one layer all system calls of net go through: a direct call, and one predicted branch that lets a test make it
-// fail.
+// fail, or answer it from a simulated network.
 //
 // Thread safety: every call may be made from any thread.
 // Invariants: a call that returned error 0 did what it says; EINTR is never seen by a caller (epoll_wait reports it as
@@ -13,9 +13,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 #include <span>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -74,21 +76,30 @@ ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t l
 
 inline constexpr int no_descriptor = -1;
 
+// In place of what a network does, for calls that none knows.
+struct not_simulated {};
+
 // Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted. `fd` is the
-// descriptor whose bytes it moves or which it closes.
-template <call Kind, class F>
-inline io_result guarded(int fd, std::size_t length, F f) noexcept {
+// descriptor that it is about; when a simulated network owns that, `simulated(network, length)` is what runs.
+template <call Kind, class F, class S>
+inline io_result guarded(int fd, std::size_t length, F f, S simulated) noexcept {
     for (;;) {
         std::size_t allowed = length;
         int injected = 0;
+        network* instead = nullptr;
         if (fault_plan* plan = installed.load(std::memory_order_acquire)) [[unlikely]] { // S2
             injected = plan->next(Kind, allowed);
             if (injected == EINTR && Kind != call::epoll_wait && Kind != call::close) continue;
             if (injected == EAGAIN) plan->promise_edge(fd);
             if (injected != 0 && Kind != call::close) return {-1, injected};
             if (Kind == call::close) plan->unwatched(fd); // while the number is still ours
+            instead = plan->simulated(fd);
         }
-        const ssize_t n = f(allowed);
+        ssize_t n = 0;
+        if constexpr (std::is_same_v<S, not_simulated>)
+            n = f(allowed);
+        else
+            n = instead ? simulated(*instead, allowed) : f(allowed);
         if (injected != 0) [[unlikely]]
             return {-1, injected};
         if (n >= 0) [[likely]]
@@ -101,7 +112,15 @@ inline io_result guarded(int fd, std::size_t length, F f) noexcept {
 
 template <call Kind, class F>
 inline io_result guarded(F f) noexcept {
-    return guarded<Kind>(no_descriptor, no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); });
+    return guarded<Kind>(
+        no_descriptor, no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); }, not_simulated{});
+}
+// For calls that move no bytes.
+template <call Kind, class F, class S>
+inline io_result guarded(int fd, F f, S simulated) noexcept {
+    return guarded<Kind>(
+        fd, no_length, [&f](std::size_t) noexcept { return static_cast<ssize_t>(f()); },
+        [&simulated](network& n, std::size_t) noexcept { return static_cast<ssize_t>(simulated(n)); });
 }
 } // namespace detail
 
@@ -122,36 +141,51 @@ public:
 
 inline io_result recv(int fd, void* to, std::size_t size) noexcept {
     std::size_t taken = size;
-    io_result got = detail::guarded<call::recv>(fd, size, [=, &taken](std::size_t n) noexcept {
-        taken = n; // less than `size` when a plan says so: then nothing can be told from a short read
-        return detail::recv_now(fd, to, n);
-    });
+    io_result got = detail::guarded<call::recv>(
+        fd, size,
+        [=, &taken](std::size_t n) noexcept {
+            taken = n; // less than `size` when a plan says so: then nothing can be told from a short read
+            return detail::recv_now(fd, to, n);
+        },
+        [=, &taken](network& net, std::size_t n) noexcept {
+            taken = n;
+            return net.recv(fd, to, n);
+        });
     got.filled = got.n == static_cast<ssize_t>(taken);
     return got;
 }
 
 inline io_result send(int fd, const void* from, std::size_t size) noexcept {
-    return detail::guarded<call::send>(fd, size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n); });
+    return detail::guarded<call::send>(
+        fd, size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n); },
+        [=](network& net, std::size_t n) noexcept {
+            const iovec all{const_cast<void*>(from), size};
+            return net.send(fd, {&all, 1}, n);
+        });
 }
 
 // Gathers `parts` (at most IOV_MAX of them) into one send.
 inline io_result sendv(int fd, std::span<const iovec> parts) noexcept {
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-    return detail::guarded<call::sendv>(fd, all, [=](std::size_t n) noexcept {
-        if (n != all) [[unlikely]]
-            return detail::short_sendv(fd, parts.data(), parts.size(), n);
-        msghdr message{};
-        message.msg_iov = const_cast<iovec*>(parts.data()); // the kernel only reads it
-        message.msg_iovlen = parts.size();
-        return ::sendmsg(fd, &message, MSG_NOSIGNAL);
-    });
+    return detail::guarded<call::sendv>(
+        fd, all,
+        [=](std::size_t n) noexcept {
+            if (n != all) [[unlikely]]
+                return detail::short_sendv(fd, parts.data(), parts.size(), n);
+            msghdr message{};
+            message.msg_iov = const_cast<iovec*>(parts.data()); // the kernel only reads it
+            message.msg_iovlen = parts.size();
+            return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+        },
+        [=](network& net, std::size_t n) noexcept { return net.send(fd, parts, n); });
 }
 
 // Sends from the file `in` at `offset`, which advances. Has no MSG_NOSIGNAL: the caller has SIGPIPE blocked
 // (signals_blocked.hpp). `n` == 0: the file ended before `size`.
 inline io_result sendfile(int out, int in, off_t& offset, std::size_t size) noexcept {
     return detail::guarded<call::sendfile>(
-        out, size, [=, &offset](std::size_t n) noexcept { return ::sendfile(out, in, &offset, n); });
+        out, size, [=, &offset](std::size_t n) noexcept { return ::sendfile(out, in, &offset, n); },
+        [=, &offset](network& net, std::size_t n) noexcept { return net.sendfile(out, in, offset, n); });
 }
 
 // --- Connections.
@@ -163,13 +197,16 @@ inline io_result accept(int fd, sockaddr* peer = nullptr, socklen_t* size = null
 }
 
 inline int shutdown(int fd, int how) noexcept {
-    return detail::guarded<call::shutdown>([=]() noexcept { return ::shutdown(fd, how); }).error;
+    return detail::guarded<call::shutdown>(
+               fd, [=]() noexcept { return ::shutdown(fd, how); },
+               [=](network& net) noexcept { return net.shutdown(fd, how); })
+        .error;
 }
 
 // The descriptor is gone whatever is returned.
 inline int close(int fd) noexcept {
-    return detail::guarded<call::close>(fd, detail::no_length,
-                                        [=](std::size_t) noexcept { return static_cast<ssize_t>(::close(fd)); })
+    return detail::guarded<call::close>(
+               fd, [=]() noexcept { return ::close(fd); }, [=](network& net) noexcept { return net.close(fd); })
         .error;
 }
 
@@ -212,10 +249,13 @@ inline int set_option(int fd, int level, int name, int value) noexcept {
 }
 
 inline int get_option(int fd, int level, int name, int& value) noexcept {
-    return detail::guarded<call::get_option>([&, fd, level, name]() noexcept {
-               socklen_t size = sizeof value;
-               return ::getsockopt(fd, level, name, &value, &size);
-           })
+    return detail::guarded<call::get_option>(
+               fd,
+               [&, fd, level, name]() noexcept {
+                   socklen_t size = sizeof value;
+                   return ::getsockopt(fd, level, name, &value, &size);
+               },
+               [&, fd, level, name](network& net) noexcept { return net.get_option(fd, level, name, value); })
         .error;
 }
 
@@ -236,9 +276,11 @@ inline int change_set(int set, int operation, int fd, std::uint32_t events, std:
     epoll_event event{};
     event.events = events;
     event.data.u64 = data;
-    const int error = guarded<call::epoll_ctl>([&, set, operation, fd]() noexcept {
-                          return ::epoll_ctl(set, operation, fd, &event);
-                      }).error;
+    const int error =
+        guarded<call::epoll_ctl>(
+            fd, [&, set, operation, fd]() noexcept { return ::epoll_ctl(set, operation, fd, &event); },
+            [&, set, operation, fd](network& net) noexcept { return net.epoll_ctl(set, operation, fd, event); })
+            .error;
     if (fault_plan* plan = installed.load(std::memory_order_acquire); plan && !error) [[unlikely]] // S2
         plan->watched(set, fd, events, data);
     return error;
@@ -254,14 +296,17 @@ inline int epoll_modify(int set, int fd, std::uint32_t events, std::uint64_t dat
 }
 
 inline int epoll_remove(int set, int fd) noexcept {
-    return detail::guarded<call::epoll_ctl>([=]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_DEL, fd, nullptr); })
+    return detail::guarded<call::epoll_ctl>(
+               fd, [=]() noexcept { return ::epoll_ctl(set, EPOLL_CTL_DEL, fd, nullptr); },
+               [=](network& net) noexcept { return net.epoll_ctl(set, EPOLL_CTL_DEL, fd, {}); })
         .error;
 }
 
 // Waits at most `timeout_ms` (-1: without end) and returns how many of `events` were filled; 0 also after a signal.
 inline io_result epoll_wait(int set, std::span<epoll_event> events, int timeout_ms) noexcept {
     const io_result got = detail::guarded<call::epoll_wait>(
-        [=]() noexcept { return ::epoll_wait(set, events.data(), static_cast<int>(events.size()), timeout_ms); });
+        set, [=]() noexcept { return ::epoll_wait(set, events.data(), static_cast<int>(events.size()), timeout_ms); },
+        [=](network& net) noexcept { return net.epoll_wait(set, events); });
     if (got.error == EINTR) [[unlikely]]
         return {0, 0};
     return got;
@@ -285,6 +330,26 @@ inline int eventfd_clear(int fd) noexcept {
                return ::eventfd_read(fd, &value);
            })
         .error;
+}
+
+// --- Time.
+
+// What one of the system's coarse clocks shows, in milliseconds.
+inline std::uint64_t coarse_ms(clockid_t clock) noexcept {
+    if (const fault_plan* plan = detail::installed.load(std::memory_order_acquire)) [[unlikely]] { // S2
+        std::uint64_t ms = 0;
+        if (plan->simulated() && plan->simulated()->clock(clock, ms)) return ms;
+    }
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+// Whether time is simulated for this thread.
+inline bool time_is_simulated() noexcept {
+    const fault_plan* const plan = detail::installed.load(std::memory_order_acquire); // S2
+    std::uint64_t ms = 0;
+    return plan && plan->simulated() && plan->simulated()->clock(CLOCK_MONOTONIC_COARSE, ms);
 }
 
 // --- Names of Unix sockets.

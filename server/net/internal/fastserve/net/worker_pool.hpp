@@ -60,6 +60,8 @@ public:
     worker_pool(const worker_pool&) = delete;
     worker_pool& operator=(const worker_pool&) = delete;
 
+    // Before open(): how many workers, whatever the options say.
+    void set_workers(unsigned n) noexcept { options_.workers = n; }
     // Reserves memory and makes the workers. To be called once, first.
     std::error_code open();
     // Opens a listener; the address it got. Before start() it queues connections, afterwards it is served at once. Once
@@ -67,6 +69,10 @@ public:
     result<address> listen(const address& at);
     // Starts the threads. On failure (of the first or of a later one) all is stopped, and stays so.
     std::error_code start();
+
+    // In place of start(), for workers that are driven by worker::poll() on one thread: gives one of them a connection
+    // that no acceptor has taken. False: there is no slot; the descriptor is the caller's.
+    bool adopt(int fd, const peer_name&, unsigned index) noexcept;
 
     // Step 1 of the protocol.
     void request_drain() noexcept;
