@@ -14,7 +14,7 @@ bool offload_pool::submit(job j) noexcept {
         const std::size_t unfinished = running_ + queue_.size();
         bool accepted = !stopped_ && unfinished < most_threads_ + most_queued_;
         // Without another thread those that are there will do; without any the job cannot be promised.
-        if (accepted && unfinished >= threads_.size() && threads_.size() < most_threads_)
+        if (accepted && !by_hand_ && unfinished >= threads_.size() && threads_.size() < most_threads_)
             accepted = start_thread() || !threads_.empty();
         if (accepted) {
             try {
@@ -57,6 +57,19 @@ void offload_pool::run() noexcept {
         lock.lock();
         --running_;
     }
+}
+
+bool offload_pool::run_one() {
+    std::unique_lock lock(mutex_);
+    if (queue_.empty()) return false;
+    const job j = std::move(queue_.front());
+    queue_.pop_front();
+    ++running_;
+    lock.unlock();
+    j(true);
+    lock.lock();
+    --running_;
+    return true;
 }
 
 offload_pool::counts offload_pool::now() const {

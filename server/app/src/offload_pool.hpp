@@ -32,6 +32,11 @@ public:
     offload_pool(const offload_pool&) = delete;
     offload_pool& operator=(const offload_pool&) = delete;
 
+    // From now on there are no threads: jobs wait for run_one().
+    void run_by_hand() noexcept { by_hand_ = true; }
+    // Runs the job that has waited longest, in this thread. False: none waits.
+    bool run_one();
+
     // False: all threads are busy and the queue is full, there is no memory, or the pool has stopped. The job is then
     // not called.
     bool submit(job j) noexcept;
@@ -52,6 +57,7 @@ private:
     std::uint64_t running_ = 0;
     std::uint64_t refused_ = 0;
     bool stopped_ = false;
+    bool by_hand_ = false; // set before the first job
 };
 
 } // namespace fastserve::detail

@@ -33,6 +33,7 @@ struct server::impl {
     net::worker_pool workers;
     std::optional<error_code> opened;
     bool started = false;
+    bool driven = false; // by test clients: it was not started, and will not be
     std::atomic<bool> ended{false};
 
     std::vector<std::uint64_t> stalls_told; // the watchdog's: when the stall began that was told last, by worker

@@ -1,9 +1,17 @@
 #include <fastserve/detail/sleeper.hpp>
 
+#include "simulated_sleeps.hpp"
+
+#include <fastserve/net/system.hpp>
+
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace fastserve::detail {
 
@@ -65,6 +73,20 @@ asio::steady_timer& timer_in(std::byte* bytes) noexcept {
     return *std::launder(reinterpret_cast<asio::steady_timer*>(bytes));
 }
 
+// Waits where time is simulated.
+class simulated_nap final : public nap {
+public:
+    explicit simulated_nap(sleep_handler&& h) : handler_(std::move(h)) {}
+
+    void wake(const boost::system::error_code& e) override {
+        const asio::any_io_executor on = handler_.get_executor();
+        asio::post(on, [h = std::move(handler_), e]() mutable { h(e); });
+    }
+
+private:
+    sleep_handler handler_;
+};
+
 } // namespace
 
 void sleeper::start(const asio::any_io_executor& executor, std::chrono::milliseconds time,
@@ -72,6 +94,13 @@ void sleeper::start(const asio::any_io_executor& executor, std::chrono::millisec
     static_assert(sizeof(asio::steady_timer) <= timer_bytes &&
                   alignof(asio::steady_timer) <= alignof(std::max_align_t));
     sleep_handler owner(*this, executor, slot);
+    if (net::sys::time_is_simulated()) [[unlikely]] {
+        auto& sleeps = asio::use_service<simulated_sleeps>(asio::query(executor, asio::execution::context));
+        const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
+        sleeps.add(net::sys::coarse_ms(CLOCK_MONOTONIC_COARSE) + ms, std::make_unique<simulated_nap>(std::move(owner)),
+                   slot);
+        return;
+    }
     ::new (static_cast<void*>(timer_)) asio::steady_timer(executor, time);
     has_timer_ = true;
     timer_in(timer_).async_wait(std::move(owner));

@@ -18,6 +18,10 @@ class io_context;
 
 namespace fastserve {
 
+namespace test {
+class world;
+}
+
 // Which worker gets a connection (docs/benchmarks.md has the measurements).
 enum class placement : std::uint8_t {
     incoming_cpu, // the one on the CPU its packets arrive on, and it moves when they do
@@ -130,6 +134,7 @@ public:
     int run();
 
 private:
+    friend class test::world;
     struct impl;
     std::unique_ptr<impl> impl_;
 };
