@@ -234,6 +234,17 @@ TEST(Client, ASlowReaderHoldsTheServerBack) {
     EXPECT_TRUE(stalled.closed());
 }
 
+// There is an event for room only when much of a buffer is free. A peer that is slower than that still gets on.
+TEST(Client, AReaderThatGetsOnIsNotStalled) {
+    const std::string large(300'000, 'x');
+    server app({.limits = {.write_stall = 30s, .idle_timeout = 1h}});
+    app.get("/large", [&large](request&, response& a) { a.text(large); });
+    client c(app, {.read_rate = 500});
+    EXPECT_EQ(c.get("/large").body, large);
+    EXPECT_GE(c.now(), 9min);
+    EXPECT_EQ(app.snapshot().workers[0].timed_out, 0U);
+}
+
 TEST(Client, SeveralWorkersAndSeveralServers) {
     server app({.workers = 2}), other;
     per_worker<int> counts(app, [](worker&) { return 0; }); // which opens the server before a client does

@@ -52,6 +52,13 @@ void worker::on_deadline(connection& c) noexcept {
         settle(c);
         return;
     }
+    // A peer that reads slowly makes room long before there is an event for it: the system tells of room when a third
+    // of its buffer is free, which may take minutes. Only who has made none at all has stalled.
+    if (c.machine.has_unsent()) {
+        if (!drive(c)) return;
+        const std::uint64_t now_due = c.machine.deadline_ms(env_.limits);
+        if (now_due == 0 || now_due > turn_.now_ms) return;
+    }
     if (c.machine.idle()) {
         // A request that has just arrived is still answered.
         c.readable = true;
