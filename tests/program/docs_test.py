@@ -28,6 +28,10 @@ class Documents(unittest.TestCase):
         blocks = re.findall(r"^```cpp\n(.*?)^```$", text_of("README.md"), re.MULTILINE | re.DOTALL)
         self.assertEqual(blocks, [text_of("docs/examples/hello.cpp")])
 
+    def test_the_example_of_testing_is_the_one_that_is_run(self):
+        blocks = re.findall(r"^```cpp\n(.*?)^```$", text_of("docs/testing.md"), re.MULTILINE | re.DOTALL)
+        self.assertEqual(blocks, [text_of("docs/examples/test_client.cpp")])
+
     def test_links_lead_somewhere(self):
         pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
         links = []

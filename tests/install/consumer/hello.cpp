@@ -1,5 +1,6 @@
 // The README's program as somebody else's project builds it; it asks itself once instead of serving for ever.
 #include <fastserve/fastserve.hpp>
+#include <fastserve/test/client.hpp>
 
 #include <chrono>
 #include <string>
@@ -48,5 +49,9 @@ int main() {
     const bool right = ask(at->port(), "/").ends_with("\r\n\r\nhello world") &&
                        ask(at->port(), "/users/42").ends_with("\r\n\r\n42") &&
                        ask(at->port(), "/slow").ends_with("\r\n\r\ndone");
-    return app.stop().clean() && right ? 0 : 2;
+    // What its tests are written with is installed, too.
+    fastserve::server tested;
+    tested.get("/", [] { return "hello test"; });
+    const bool testable = fastserve::test::client(tested).get("/").body == "hello test";
+    return app.stop().clean() && right && testable ? 0 : 2;
 }

@@ -49,18 +49,26 @@ reply client::send(std::string_view wire) {
 reply client::read(bool to_head) {
     const std::uint64_t until = c_->in->now_ms() + longest_wait_ms;
     for (;;) {
-        c_->in->settle(c_->patience);
-        reply r;
-        const bool ended = closed();
-        const std::size_t size = parse(received(), to_head, ended, r);
-        if (size != 0 || ended || c_->in->now_ms() >= until) {
-            r.closed = ended;
-            r.raw = received().substr(0, size != 0 ? size : received().size());
-            consume(r.raw.size());
-            return r;
-        }
+        if (auto r = try_read(to_head)) return *std::move(r);
+        if (closed() || c_->in->now_ms() >= until) break;
         c_->in->pass(until);
     }
+    reply none;
+    none.closed = closed();
+    none.raw = received();
+    consume(none.raw.size());
+    return none;
+}
+
+std::optional<reply> client::try_read(bool to_head) {
+    c_->in->settle(c_->patience);
+    reply r;
+    const std::size_t size = parse(received(), to_head, closed(), r);
+    if (size == 0) return std::nullopt;
+    r.closed = closed();
+    r.raw = received().substr(0, size);
+    consume(size);
+    return r;
 }
 
 void client::write(std::string_view wire) {
@@ -89,12 +97,14 @@ void client::resume() {
 }
 
 void client::advance(std::chrono::milliseconds time) {
-    const std::uint64_t until = c_->in->now_ms() + static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
+    const std::chrono::milliseconds until = now() + time;
     run();
-    while (c_->in->now_ms() < until) {
-        c_->in->pass(until);
-        run();
-    }
+    while (now() < until) step(until - now());
+}
+
+void client::step(std::chrono::milliseconds most) {
+    c_->in->pass(c_->in->now_ms() + static_cast<std::uint64_t>(std::max<std::int64_t>(most.count(), 0)));
+    run();
 }
 
 void client::run() {

@@ -85,6 +85,9 @@ public:
     // has passed. `to_head`: it answers HEAD, and so has no body (send() sees that by itself).
     reply read(bool to_head = false);
 
+    // The next answer if it has come, and nothing otherwise; no time passes.
+    std::optional<reply> try_read(bool to_head = false);
+
     // Sends without waiting; what happens at once has happened when it returns.
     void write(std::string_view wire);
     // Ends the sending side, as shutdown(SHUT_WR) does; answers can still be read.
@@ -97,6 +100,8 @@ public:
 
     // Lets time pass. All that falls due meanwhile happens, in its order.
     void advance(std::chrono::milliseconds);
+    // The same, but only to where something may happen next, if that comes sooner.
+    void step(std::chrono::milliseconds most);
     // Lets what can happen now happen; no time passes.
     void run();
     // Since the first client began.

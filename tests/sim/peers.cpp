@@ -1,0 +1,300 @@
+#include "peers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace fastserve::test {
+
+std::string content(std::string_view kind, std::uint64_t id, std::size_t size) {
+    std::string s = std::string(kind) + " " + std::to_string(id) + " ";
+    s.resize(std::max(size, s.size()), static_cast<char>('a' + id % 26));
+    return s;
+}
+
+namespace {
+
+std::string head(std::string_view method, const std::string& target, std::string_view fields = "") {
+    return std::string(method) + " " + target + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n";
+}
+
+std::string numbered(std::string_view kind, std::uint64_t id) {
+    std::string target("/");
+    target += kind;
+    target += '/';
+    return target += std::to_string(id);
+}
+
+std::string in_chunks(std::string_view body, dice& d) {
+    std::string out;
+    while (!body.empty()) {
+        const std::size_t size = 1 + d.below(body.size());
+        char hex[20];
+        out.append(hex, static_cast<std::size_t>(std::snprintf(hex, sizeof hex, "%zx", size)));
+        out.append("\r\n").append(body.substr(0, size)).append("\r\n");
+        body.remove_prefix(size);
+    }
+    return out + "0\r\n\r\n";
+}
+
+} // namespace
+
+peer::peer(server& app, dice& d, std::uint64_t& next_id) : dice_(d), ending_(static_cast<ending>(d.below(12))) {
+    faults f{.seed = d.next(), .splits = d.once_in(2)};
+    if (d.once_in(2)) delays_ = f.delays = milliseconds(1 + d.below(60));
+    // Who does not read for a while is asked for more than any window holds, and must then get it in time.
+    const bool pausing = ending_ == ending::stalls || ending_ == ending::pauses;
+    const bool narrow = !pausing && d.once_in(4), reads_slowly = !pausing && d.once_in(8);
+    slow_ = narrow || reads_slowly;
+    if (narrow) f.window = 1 + d.below(3'000);
+    if (reads_slowly) f.read_rate = 5'000 + d.below(50'000);
+    f.moves = d.once_in(2);
+    write_requests(next_id);
+    write_ending(next_id);
+    if (ending_ == ending::broken) f.reset_at = d.below(wire_.size() + 1);
+    if (ending_ == ending::reset) reset_at_ = d.below(wire_.size() + 1);
+    client_ = std::make_unique<client>(app, f);
+}
+
+void peer::add(std::string_view wire, owed o) {
+    wire_ += wire;
+    o.end = wire_.size();
+    owed_.push_back(std::move(o));
+}
+
+void peer::write_requests(std::uint64_t& next_id) {
+    dice& d = dice_;
+    // Now and then so many that it is asked where its packets arrive.
+    const std::size_t count = d.once_in(40) ? 150 : d.below(6);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t id = next_id++;
+        const std::size_t size = std::size_t{1} << d.below(d.once_in(30) ? 19 : 12);
+        const auto get = [&](std::string_view kind) { return head("GET", numbered(kind, id)); };
+        switch (count > 100 ? 0 : d.below(13)) {
+        default: add(get("plain"), {.status = 200, .body = content("plain", id, 0)}); break;
+        case 1: add(head("HEAD", numbered("plain", id)), {.status = 200, .to_head = true}); break;
+        case 2:
+            add(head("GET", numbered("large", id) + "/" + std::to_string(size)),
+                {.status = 200, .body = content("large", id, size)});
+            break;
+        case 3: {
+            const std::string body = content("echo", id, d.below(3'000));
+            add(head("POST", numbered("echo", id), "Content-Length: " + std::to_string(body.size()) + "\r\n") + body,
+                {.status = 200, .body = body});
+            break;
+        }
+        case 4: {
+            const std::string body = content("echo", id, d.below(3'000));
+            add(head("POST", numbered("echo", id), "Transfer-Encoding: chunked\r\n") + in_chunks(body, d),
+                {.status = 200, .body = body});
+            break;
+        }
+        case 5: {
+            const milliseconds time(d.below(400));
+            add(head("GET", numbered("sleep", id) + "/" + std::to_string(time.count())),
+                {.status = 200, .body = content("sleep", id, 0), .least = time, .most = time + milliseconds(1)});
+            break;
+        }
+        case 6: add(get("blocking"), {.status = 200, .body = content("blocking", id, 0)}); break;
+        case 7: add(get("offload"), {.status = 200, .body = content("offload", id, 0)}); break;
+        case 8:
+            add(get("deferred"),
+                id % 4 == 0 ? owed{.status = 500} : owed{.status = 200, .body = content("deferred", id, 0)});
+            break;
+        case 9: add(get("throws"), {.status = 500}); break;
+        case 10: add(get("missing"), {.status = 404}); break;
+        case 11: {
+            const std::string body = content("slow", id, d.below(300));
+            add(head("POST", numbered("slow", id),
+                     "Expect: 100-continue\r\nContent-Length: " + std::to_string(body.size()) + "\r\n") +
+                    body,
+                {.status = 200, .body = body, .least = milliseconds(30), .most = milliseconds(31)});
+            break;
+        }
+        case 12:
+            if (!d.once_in(4)) break;
+            add(get("never"), {.status = 503, .last = true, .least = route_time, .most = route_time + two_ticks});
+            return;
+        }
+    }
+}
+
+void peer::write_ending(std::uint64_t& next_id) {
+    dice& d = dice_;
+    if (!owed_.empty() && owed_.back().last) {
+        wire_ += head("GET", "/missing"); // never answered
+        if (ending_ != ending::reset && ending_ != ending::broken) ending_ = ending::idle;
+        return;
+    }
+    const std::uint64_t id = next_id++;
+    switch (ending_) {
+    case ending::says_close:
+        add(head("GET", numbered("plain", id), "Connection: close\r\n"),
+            {.status = 200, .body = content("plain", id, 0), .last = true});
+        // Who goes on after its own close may be reset, and lose the answer (RFC 9112 9.6): the server closes at once
+        // unless it has seen more by then.
+        rude_ = d.once_in(2);
+        if (rude_) wire_ += head("GET", "/missing") + std::string(d.below(20'000), 'x');
+        break;
+    case ending::old:
+        add("GET " + numbered("plain", id) + " HTTP/1.0\r\n\r\n",
+            {.status = 200, .body = content("plain", id, 0), .last = true});
+        break;
+    case ending::garbage:
+        add("GARBAGE\r\n\r\n", {.status = 400, .last = true});
+        wire_ += std::string(d.below(20'000), 'x');
+        break;
+    case ending::large_body:
+        add(head("POST", numbered("echo", id), "Content-Length: " + std::to_string(largest_body + 1) + "\r\n"),
+            {.status = 413, .last = true});
+        wire_ += std::string(d.below(largest_body), 'x');
+        break;
+    case ending::partial_head: {
+        const std::string whole = head("GET", numbered("plain", id), "X-Field: value\r\n");
+        add(whole.substr(0, 1 + d.below(whole.size() - 1)),
+            {.status = 408, .last = true, .least = head_time, .most = head_time + two_ticks});
+        break;
+    }
+    case ending::partial_body: {
+        const std::size_t size = 1 + d.below(2'000), have = d.below(size);
+        // Its time is what its bytes have earned.
+        add(head("POST", numbered("echo", id), "Content-Length: " + std::to_string(size) + "\r\n") +
+                std::string(have, 'x'),
+            {.status = 408,
+             .last = true,
+             .least = body_time,
+             .most = body_time + milliseconds(have * 1000 / body_rate) + two_ticks});
+        break;
+    }
+    case ending::stalls:
+    case ending::pauses:
+        add(head("GET", numbered("large", id) + "/300000"), {.status = 200, .body = content("large", id, 300'000)});
+        break;
+    default: break;
+    }
+}
+
+void peer::fail(std::string why) {
+    if (!wrong_.empty()) return;
+    static constexpr const char* names[] = {"idle",         "half_close",   "reset",   "broken",
+                                            "says_close",   "old",          "garbage", "large_body",
+                                            "partial_head", "partial_body", "stalls",  "pauses"};
+    wrong_ = std::string(names[static_cast<int>(ending_)]) + " peer, answer " + std::to_string(got_) + " of " +
+             std::to_string(owed_.size()) + ", at " + std::to_string(client_->now().count()) + " ms: " + std::move(why);
+}
+
+void peer::send_some() {
+    // What is behind the head of a partial request must come in its time.
+    const std::size_t left = wire_.size() - sent_;
+    const bool in_time = !owed_.empty() && owed_.back().begun.count() >= 0;
+    const std::size_t size = in_time || dice_.once_in(3) ? left : 1 + dice_.below(left);
+    const milliseconds now = client_->now();
+    const std::size_t before = sent_;
+    sent_ += size;
+    std::size_t begin = 0;
+    for (owed& o : owed_) {
+        if (o.begun.count() < 0 && begin < sent_) o.begun = now;
+        if (o.sent.count() < 0 && o.end <= sent_) o.sent = now;
+        begin = o.end;
+    }
+    client_->write(std::string_view(wire_).substr(before, size));
+}
+
+void peer::act() {
+    collect();
+    const milliseconds now = client_->now();
+    if (now < wait_until_ || ended_ || !wrong_.empty()) return;
+    if (ending_ == ending::reset && sent_ >= reset_at_) {
+        ended_ = true;
+        client_->reset();
+        return;
+    }
+    if (sent_ < wire_.size()) {
+        if ((ending_ == ending::stalls || ending_ == ending::pauses) && paused_.count() < 0 && dice_.once_in(2)) {
+            client_->pause();
+            paused_ = now;
+            stalled_ = true; // before the request whose answer fits no window
+        }
+        send_some();
+        // Between pieces it takes less time than any deadline allows, whatever it was in the middle of.
+        if (dice_.once_in(2)) wait_until_ = now + milliseconds(dice_.below(200));
+    } else if (ending_ == ending::half_close) {
+        ended_ = true;
+        client_->finish_sending();
+    } else if (paused_.count() < 0 && (ending_ == ending::stalls || ending_ == ending::pauses)) {
+        client_->pause();
+        paused_ = now;
+    } else if (ending_ == ending::pauses && now >= paused_ + milliseconds(dice_.below(2'000))) {
+        ended_ = true;
+        client_->resume();
+    }
+    collect();
+}
+
+void peer::rest() {
+    if (ending_ == ending::pauses) client_->resume();
+    collect();
+}
+
+void peer::watch() {
+    collect();
+}
+
+bool peer::done() const noexcept {
+    return !wrong_.empty() || (sent_ == wire_.size() && got_ == owed_.size() && ended_);
+}
+
+void peer::collect() {
+    if (!wrong_.empty()) return;
+    while (got_ < owed_.size()) {
+        const auto r = client_->try_read(owed_[got_].to_head);
+        if (!r) break;
+        check(*r);
+        if (!wrong_.empty()) return;
+        last_got_ = client_->now();
+        ++got_;
+        ++answers_;
+        if (owed_[got_ - 1].last) break;
+    }
+    const bool over = got_ != 0 && owed_[got_ - 1].last;
+    if (over && !client_->received().empty()) fail("bytes after the last answer: " + std::string(client_->received()));
+    if (got_ == owed_.size() && !client_->received().empty() && !forgiven())
+        fail("bytes that nobody asked for: " + std::string(client_->received().substr(0, 200)));
+    if (client_->broken() && !forgiven() && ending_ != ending::stalls) fail("the connection was broken");
+    if (client_->closed() && !over && got_ < owed_.size() && !forgiven() && ending_ != ending::stalls)
+        fail("closed with an answer owed");
+    // It is over when all has been read that will come.
+    if (got_ == owed_.size() && client_->closed()) ended_ = true;
+}
+
+void peer::check(const reply& r) {
+    const owed& o = owed_[got_];
+    const auto ms = [](milliseconds t) { return std::to_string(t.count()) + " ms"; };
+    if (r.status != o.status) return fail("status " + std::to_string(r.status) + ", not " + std::to_string(o.status));
+    if (o.status == 200 && !o.to_head && r.body != o.body)
+        return fail("body \"" + r.body.substr(0, 40) + "\" of " + std::to_string(r.body.size()) + ", not \"" +
+                    o.body.substr(0, 40) + "\" of " + std::to_string(o.body.size()));
+    if (o.begun.count() < 0) return fail("an answer before its request");
+    if (o.last && o.status != 503 && r.field("Connection") != "close") return fail("the last one without close");
+    if (o.most.count() == 0 || slow_ || paused_.count() >= 0 || forgiven()) return;
+    // Its time began when its request had come and those before were answered.
+    const milliseconds now = client_->now();
+    const milliseconds ready = std::max(o.sent.count() < 0 ? now : o.sent, last_got_);
+    if (now < (o.status == 408 ? o.begun : o.sent) + o.least) return fail("too early: " + ms(now - o.begun));
+    if (now > ready + o.most + 2 * delays_) return fail("too late: " + ms(now - ready) + ", not " + ms(o.most));
+}
+
+void peer::check_end() {
+    if (ending_ == ending::stalls) {
+        // What had not left when it stopped reading never does; what had may still be on its way to it.
+        client_->resume();
+        collect();
+        if (got_ == owed_.size() && stalled_) fail("all answers, though it did not read for longer than it may");
+        return;
+    }
+    collect();
+    if (!wrong_.empty() || forgiven()) return;
+    if (!client_->closed()) return fail("it is still open");
+    if (got_ < owed_.size()) return fail("an answer is owed");
+}
+
+} // namespace fastserve::test

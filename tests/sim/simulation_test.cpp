@@ -1,0 +1,41 @@
+// The real worker and application over a simulated network and clock, a seed at a time.
+//
+// FASTSERVE_SOAK_AMOUNT seeds from FASTSERVE_SOAK_SEED on; a failing one is played again with an amount of 1.
+#include "simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace fastserve::test {
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+    const char* const value = std::getenv(name);
+    return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+TEST(Simulation, EverySeed) {
+    const std::uint64_t count = from_environment("FASTSERVE_SOAK_AMOUNT", 2'000);
+    const std::uint64_t first = from_environment("FASTSERVE_SOAK_SEED", 1);
+    std::uint64_t wrong = 0, answers = 0;
+    const auto began = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const outcome o = simulate(first + i);
+        answers += o.answers;
+        if (o.wrong.empty()) continue;
+        if (++wrong <= 10) ADD_FAILURE() << "seed " << first + i << ": " << o.wrong;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    EXPECT_GT(answers, count / 2);
+    std::printf("simulation: tried %llu wrong %llu seed %llu (%llu answers, %.0f seeds/s)\n",
+                static_cast<unsigned long long>(count), static_cast<unsigned long long>(wrong),
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(answers),
+                static_cast<double>(count) / took.count());
+}
+
+} // namespace
+} // namespace fastserve::test
