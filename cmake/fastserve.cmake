@@ -123,20 +123,32 @@ function(fastserve_list_microbenchmarks)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/microbench/targets.txt CONTENT "${lines}")
 endfunction()
 
-# fastserve_fuzz(name SOURCES a.cpp ... DEPENDS fastserve::x ... [CORPUS dir]): a libFuzzer binary that also runs as a
-# smoke test: a fixed number of inputs from a fixed seed, after the corpus.
+# fastserve_fuzz(name SOURCES a.cpp ... DEPENDS fastserve::x ... CORPUS dir [DICTIONARY file]): a fuzz target. Where
+# FASTSERVE_FUZZ is on, a libFuzzer binary and the test NAME_smoke: the corpus, then FASTSERVE_FUZZ_SECONDS of inputs that
+# grow from it, from a seed that it prints; an input that finds something is left beside the binary. Elsewhere the test
+# NAME_replay, which runs the corpus.
 function(fastserve_fuzz name)
-  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "CORPUS;DICTIONARY" "SOURCES;DEPENDS" ${ARGN})
+  cmake_path(ABSOLUTE_PATH arg_CORPUS)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
   fastserve_private_options(${name})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  if(arg_CORPUS)
-    cmake_path(ABSOLUTE_PATH arg_CORPUS)
+  if(NOT FASTSERVE_FUZZ)
+    target_link_libraries(${name} PRIVATE fastserve_fuzz_replay)
+    add_test(NAME ${name}_replay COMMAND ${name} ${arg_CORPUS})
+    set_tests_properties(${name}_replay PROPERTIES TIMEOUT 120)
+    return()
   endif()
-  # What libFuzzer finds goes into the first folder it is given, so it is given an empty one of the build before the corpus.
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
-  add_test(NAME ${name}_smoke COMMAND ${name} -runs=50000 -seed=1 -timeout=10 -rss_limit_mb=2048
-                                              ${CMAKE_CURRENT_BINARY_DIR}/${name}.found ${arg_CORPUS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(options -max_total_time=${FASTSERVE_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
+              -artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/${name}.)
+  if(arg_DICTIONARY)
+    cmake_path(ABSOLUTE_PATH arg_DICTIONARY)
+    list(APPEND options -dict=${arg_DICTIONARY})
+  endif()
+  # New inputs that reach new code go into the first folder, so that is one of the build and not the corpus.
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.grown)
+  add_test(NAME ${name}_smoke
+           COMMAND ${name} ${options} ${CMAKE_CURRENT_BINARY_DIR}/${name}.grown ${arg_CORPUS})
   set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 300)
 endfunction()

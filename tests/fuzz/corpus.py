@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Writes what the fuzz targets start from: a few dozen inputs each, one folder a target.
+
+    corpus.py FOLDER
+
+How an input is laid out is said at the top of each target. An input that once found something is added here, with what
+it found.
+"""
+
+import sys
+from pathlib import Path
+
+# ---- heads
+
+
+def head(line: str, *fields: str) -> bytes:
+    return "\r\n".join([line, *fields, "", ""]).encode("latin-1")
+
+
+def get(target: str = "/", *fields: str) -> bytes:
+    return head(f"GET {target} HTTP/1.1", "Host: a", *fields)
+
+
+HEADS = [
+    get(),
+    head("GET / HTTP/1.0"),
+    head("HEAD /a?b HTTP/1.2", "Host: localhost:8080"),
+    b"\r\n\r\n" + get(),
+    get("/a/b;c=1/d-._~!$&'()*+,:@=?x=/?:@&y[]=%20%aF"),
+    head("OPTIONS * HTTP/1.1", "Host: a"),
+    head("OPTIONS http://a HTTP/1.1", "Host: b"),
+    head("GET http://[::1]:80/?q HTTP/1.1", "Host: b"),
+    head("GET https://example.com HTTP/1.1", "Host: example.com"),
+    head("CONNECT a:443 HTTP/1.1", "Host: a:443"),
+    get("/", "Connection: close, x", "Connection: keep-alive"),
+    get("/", "Connection: Upgrade", "Upgrade: websocket"),
+    head("POST / HTTP/1.1", "Host: a", "Content-Length: 18446744073709551615", "Expect: 100-continue"),
+    head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"),
+    head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: gzip, chunked"),
+    head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Content-Length: 1"),
+    head("GET / HTTP/1.1", "Host: a", "Host: a"),
+    head("GET / HTTP/1.1"),
+    head("GET / HTTP/1.1", "Host: a b"),
+    head("GET / HTTP/1.1", "Host: [1:2:3:4:5:6:7.8.9.0]:"),
+    head("GET / HTTP/1.1", "Host: %41.example"),
+    head("GET / HTTP/2.0", "Host: a"),
+    head("BREW /pot HTTP/1.1", "Host: a"),
+    get("/%4g"),
+    get("/", "X-A:", "X-B: \t v \t", "X-C:\xe9", "!#$%&'*+-.^_`|~09: 1"),
+    get("/", "X-A: 1", " folded"),
+    get("/", "X-A : 1"),
+    get("/", "X-A: 1\n"),
+    get("/", "X-A: \x00"),
+    get("/", "Cookie: " + "c" * 300, "Accept: */*"),
+    get("/" + "x" * 130),
+    get("/", *[f"X-{n}: {n}" for n in range(40)]),
+    get() + get("/second"),
+]
+
+
+def with_cuts(options: int, cuts: list[int], text: bytes) -> bytes:
+    """The layout of the parser's and the decoder's targets."""
+    return bytes([options & 0xF8 | len(cuts)]) + b"".join(cut.to_bytes(2, "big") for cut in cuts) + text
+
+
+def parser() -> list[bytes]:
+    inputs = [with_cuts(0, [], text) for text in HEADS]
+    for n, text in enumerate(HEADS):
+        inputs.append(with_cuts((n % 8) << 3, [n % len(text), len(text) // 2, len(text) - 1], text))
+    return inputs
+
+
+# ---- chunked bodies
+
+BODIES = [
+    b"0\r\n\r\n",
+    b"5\r\nhello\r\n0\r\n\r\n",
+    b"5\r\nhello\r\n000\r\n\r\nGET / HTTP/1.1\r\n",
+    b"A\r\n0123456789\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n",
+    b'5;a;b=c;d="e\\"; f"\r\nhello\r\n0;last\r\n\r\n',
+    b'5 ;\ta = b \t; c = ""\r\nhello\r\n0\r\n\r\n',
+    b"0\r\nX-Sum: 1\r\nX-Other:\r\nContent-Length: 5\r\n\r\n",
+    b"3\r\n\r\n0\r\n0\r\n\r\n",
+    b"5\nhello\n0\n\n",
+    b"5\r\nhelloX\r\n0\r\n\r\n",
+    b"5\r\nhello\r0\r\n\r\n",
+    b"0x5\r\nhello\r\n0\r\n\r\n",
+    b"-1\r\n",
+    b"\r\n",
+    b"fffffffffffffff\r\n",
+    b"ffffffffffffffff\r\n",
+    b"10000000000000000\r\n",
+    b"5;=a\r\nhello\r\n0\r\n\r\n",
+    b"5; \r\nhello\r\n0\r\n\r\n",
+    b"5 \r\nhello\r\n0\r\n\r\n",
+    b'5;a="\r\nhello\r\n0\r\n\r\n',
+    b"0\r\n: x\r\n\r\n",
+    b"0\r\nX : x\r\n\r\n",
+    b"0\r\nX: \x00\r\n\r\n",
+    b"0\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\n\r\n",
+    b"1;aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\nx\r\n0\r\n\r\n",
+]
+
+
+def chunked() -> list[bytes]:
+    inputs = [with_cuts(0, [], text) for text in BODIES]
+    for n, text in enumerate(BODIES):
+        inputs.append(with_cuts((n % 32) << 3, [n % len(text), len(text) // 2, len(text) - 1], text))
+    return inputs
+
+
+# ---- conversations
+
+
+def conversation(shape: int, kinds: int, script: bytes, sent: bytes, memory: int = 0) -> bytes:
+    return bytes([shape, memory, kinds, len(script)]) + script + sent
+
+
+def step(code: int, argument: int = 0) -> bytes:
+    return bytes([argument << 3 | code])
+
+
+def some(argument: int) -> bytes:
+    return step(0, argument)
+
+
+def many(argument: int) -> bytes:
+    return step(1, argument)
+
+
+def sends(argument: int) -> bytes:
+    return step(6, argument)
+
+
+def passes(argument: int) -> bytes:
+    """2^argument ms."""
+    return step(4, argument)
+
+
+FINISH, WRITABLE, BREAK, DRAIN, HALF_CLOSE = step(2), step(3), step(7, 0), step(7, 1), step(7, 2)
+
+
+def post(target: str, body: bytes, *fields: str) -> bytes:
+    return head(f"POST {target} HTTP/1.1", "Host: a", *fields, f"Content-Length: {len(body)}") + body
+
+
+def post_chunks(target: str, body: bytes, *fields: str) -> bytes:
+    return head(f"POST {target} HTTP/1.1", "Host: a", *fields, "Transfer-Encoding: chunked") + body
+
+
+def machine() -> list[bytes]:
+    hello, last = BODIES[1], head("GET /close HTTP/1.1", "Host: a")
+    large = get("/large?" + "x" * 40)
+    streams = [
+        get(),
+        get() + get("/204") + get("/304") + get("/500"),
+        head("HEAD /large?xxxxxxxxx HTTP/1.1", "Host: a") + get(),
+        large + get() + large,
+        post("/p", b"hello") + post("/q", b"") + get(),
+        post("/p", b"hello", "Expect: 100-continue") + get(),
+        post_chunks("/p", hello) + post_chunks("/q", hello, "Expect: 100-continue") + get(),
+        post("/no", b"hello") + post_chunks("/no", hello) + get(),
+        post("/p", b"x" * 2001) + get(),
+        post("/p", b"hello")[:-2],
+        post_chunks("/p", b"5\r\nhelloX\r\n") + get(),
+        post_chunks("/no", b"5\r\nhelloX\r\n") + get(),
+        last + get(),
+        get("/", "Connection: close") + get(),
+        head("GET / HTTP/1.0") + get(),
+        head("GET / HTTP/1.0", "Connection: keep-alive") + get(),
+        b"\r\n" + get() + b"\r\n\r\n" + get(),
+        get() + head("GET / HTTP/1.1"),
+        get("/", "X-Wide: " + "w" * 1200),
+        get("/" + "x" * 2100),
+        get() * 12,
+    ]
+    scripts = [
+        b"",
+        many(31),
+        some(0) * 60,
+        many(1) + FINISH + many(1) + FINISH + many(2) + WRITABLE,
+        sends(1) + many(31) + WRITABLE * 5 + FINISH + WRITABLE * 5,
+        sends(2) + many(31) + FINISH + WRITABLE + FINISH,
+        sends(0) + many(31) + WRITABLE * 9,
+        many(31) + HALF_CLOSE + FINISH,
+        many(1) + DRAIN + many(31) + FINISH,
+        many(1) + BREAK,
+        many(1) + passes(13) + many(31) + passes(17),
+        many(31) + passes(7) + FINISH + passes(17),
+    ]
+    inputs = []
+    for n, sent in enumerate(streams):
+        inputs.append(conversation(0, 0, b"", sent))
+        for m, script in enumerate(scripts):
+            if (n + m) % 4 == 0:
+                inputs.append(conversation((n * 37 + m * 11) & 0xFF, (0x1B, 0xAA, 0xFF, 0x55, 0xE4)[(n + m) % 5], script, sent))
+    for memory in (0, 1, 4, 16, 255):
+        inputs.append(conversation(14, 0xE4, scripts[5], streams[6] + large, memory))
+    return inputs
+
+
+# ---- routes
+
+TABLES = [
+    "G/",
+    "G/a\nP/a\n*/a\nH/a",
+    "G/users/{id}\nP/users/me\nG/users/{id}/files/{path...}",
+    "G/{a}/{b}\nG/{a}/x\nG/x/{b}\nG/{rest...}",
+    "G/a b\nG/%61%20b\nG/a%2Fb\nG/%7Bx%7D",
+    "G/{a}/{a}\nG/{a}.json\nGno\nG/{rest...}/x\nG/{}\nG/{a\nG/a}\nG/%\nG/%00\nG/a?b",
+    "G/a/\nG/a\nG//a\nG/{x}/",
+    "G/a-longer-segment-than-two-words\nG/a-longer-segment\nG/a-longer",
+    "O/{x...}\n*/y/{x}\nG/y/z",
+    "\n".join("G/" + "/".join(f"{{p{n}}}" for n in range(count)) for count in (1, 2, 15, 16, 17)),
+    "G" + "/a" * 32 + "\nG" + "/b" * 33,
+]
+PATHS = "\n".join(
+    ["/", "/a", "/a/", "//a", "/users/me", "/users/7", "/users/7/files/", "/users/7/files/a/b", "/x/y", "/a%20b"]
+    + ["/a%2fb", "/%7bx%7D", "/%41", "/%", "/%4", "/%zz", "/%00", "*", "", "/a-longer-segment", "/a-longer-segmenT"]
+    + ["/a" * 32, "/b" * 33, "/" * 20, "/\x00\xff", "/y/z", "/y/w", "/%e2%82%ac/%2E%2e"]
+)
+
+
+def router() -> list[bytes]:
+    return [(table + "\n\n" + PATHS).encode("latin-1") for table in TABLES] + [b"\n" + PATHS.encode("latin-1")]
+
+
+# ---- responses
+
+ANSWERS = [
+    b"sX-A:b\n",
+    b"sX-A: b \naX-A:\t\nax-a:3\n",
+    b"sContent-Type:text/plain\ntapplication/json\nBhello\n",
+    b"ttext/html\ntx\naContent-Type:y\nrcontent-type\n",
+    b"sX-A:b\r\nX-Evil: 1\n",
+    b"sX-A:b\rc\nsX-A:\x00\nsX-A:\x7f\n",
+    b"sX A:b\ns:b\nsX\r\nY:b\ns\x00:b\n",
+    b"sContent-Length:5\naTransfer-Encoding:chunked\nsConnection:close\nsConnection:upgrade\n",
+    b"aCONNECTION:Close\nrconnection\n",
+    b"sDate:now\nsServer:me\nrDate\nnother\nn\nn x\nn" + b"n" * 65 + b"\n",
+    b"sServer:\nsDate:\n",
+    b"S\x00\xfeBno\nL\x00\x07",
+    b"S\x01\x94Bno\nL\x00\x07",
+    b"S\x01\x31sUpgrade:x\nC",
+    b"S\x00\xc9sUpgrade:x\n",
+    b"Zc\x00\x00\x01",
+    b"ZL\x12\x34c\x01\x01\x01",
+    b"Zc\x00\x01\x01",
+    b"c\x01\x00\x00Bbody\nL\x00\x09",
+    b"S\x01\x31Bbody\n",
+    b"bX-Sum:1\nbX-Sum: 2\t\nbX:\r\nbContent-Length:1\n",
+    b"x\x01\x94Allow:GET\nx\x01\xf7Retry-After: 1 \nx\x01\x90X:\r\n",
+    b"x\x00\x63A:b\nx\x03\xe8A:b\nx\x00\x64A:b\nx\x01\x30:\n",
+    b"sX:" + b"v" * 700 + b"\nsY:" + b"w" * 60 + b"\nrX\n",
+    b"aSet-Cookie:a\naSet-Cookie:b\naSet-Cookie:c\nrset-cookie\naSet-Cookie:d\n",
+    b"sX:1\nCBhello\nRsY:2\n",
+]
+
+
+def serializer() -> list[bytes]:
+    return ANSWERS + [b"c\x00\x01\x01" + answer for answer in ANSWERS]
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    for target in (parser, chunked, machine, router, serializer):
+        folder = Path(sys.argv[1]) / target.__name__
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        for n, data in enumerate(target()):
+            (folder / f"{n:03}").write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
