@@ -193,7 +193,8 @@ def machine() -> list[bytes]:
         inputs.append(conversation(0, 0, b"", sent))
         for m, script in enumerate(scripts):
             if (n + m) % 4 == 0:
-                inputs.append(conversation((n * 37 + m * 11) & 0xFF, (0x1B, 0xAA, 0xFF, 0x55, 0xE4)[(n + m) % 5], script, sent))
+                kinds = (0x1B, 0xAA, 0xFF, 0x55, 0xE4)[(n + m) % 5]
+                inputs.append(conversation((n * 37 + m * 11) & 0xFF, kinds, script, sent))
     for memory in (0, 1, 4, 16, 255):
         inputs.append(conversation(14, 0xE4, scripts[5], streams[6] + large, memory))
     return inputs
