@@ -268,9 +268,11 @@ explanation why_accepted(std::string_view text, rival who, std::string_view reas
     if (reason == "HPE_INVALID_CONTENT_LENGTH")
         for (const std::string& value : o.values("content-length"))
             if (value.find("1844674407370955") != value.npos) return {"Content-Length up to 2^64 - 1", "RFC 9110 8.6"};
-    if (reason == "HPE_INVALID_CONTENT_LENGTH" && some_line(o, [](const std::string& l) {
-            return low(l).starts_with("content-length") && l.find('\t') != l.npos;
-        }))
+    const std::string_view field = reason == "HPE_INVALID_CONTENT_LENGTH"      ? "content-length:"
+                                   : reason == "HPE_INVALID_TRANSFER_ENCODING" ? "transfer-encoding:"
+                                                                               : "";
+    if (!field.empty() &&
+        some_line(o, [field](const std::string& l) { return low(l).starts_with(field) && l.find('\t') != l.npos; }))
         return {"HTAB is white space, too", "RFC 9110 5.6.3"};
     if (reason == "HPE_INVALID_TRANSFER_ENCODING" || reason == "HPE_UNEXPECTED_CONTENT_LENGTH")
         for (const auto& [name, value] : o.fields)

@@ -177,7 +177,7 @@ def machine() -> list[bytes]:
     scripts = [
         b"",
         many(31),
-        some(0) * 60,
+        some(2) * 60 + FINISH + some(2) * 60,
         many(1) + FINISH + many(1) + FINISH + many(2) + WRITABLE,
         sends(1) + many(31) + WRITABLE * 5 + FINISH + WRITABLE * 5,
         sends(2) + many(31) + FINISH + WRITABLE + FINISH,
@@ -191,6 +191,8 @@ def machine() -> list[bytes]:
     inputs = []
     for n, sent in enumerate(streams):
         inputs.append(conversation(0, 0, b"", sent))
+        inputs.append(conversation(0, 0, some(0) * 255, sent))
+        inputs.append(conversation(0, 0xE4, some(6) * 40, sent))
         for m, script in enumerate(scripts):
             if (n + m) % 4 == 0:
                 kinds = (0x1B, 0xAA, 0xFF, 0x55, 0xE4)[(n + m) % 5]
