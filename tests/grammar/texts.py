@@ -21,11 +21,11 @@ class Source:
         return "".join(self.random.choices(alphabet, k=self.random.randrange(most + 1)))
 
     def pick(self, sound: tuple[str, ...], odd: tuple[str, ...]) -> str:
-        return self.random.choice(sound + odd if self.odd else sound)
+        return self.random.choice(odd if self.odd and self.chance(5) else sound)
 
     def next(self) -> tuple[str, str]:
         kind = "c" if self.chance(3) else "h"
-        self.odd = self.chance(3)
+        self.odd = self.chance(2)
         text = self.body() if kind == "c" else self.head()
         if self.chance(2):
             for _ in range(self.random.randrange(1, 4)):
@@ -42,7 +42,8 @@ class Source:
             case 2:
                 return text[:at] + text[at + self.random.randrange(1, 4):]
             case 3:
-                return text[:at]  # nothing wrong yet, perhaps
+                # Nothing wrong yet, perhaps; in the first line as often as behind it.
+                return text[:at if self.chance(2) else min(at, self.random.randrange(20))]
             case 4:
                 parts = text.split("\r\n")
                 n = self.random.randrange(len(parts))
@@ -57,7 +58,8 @@ class Source:
                 return text[:at] + text[min(at, other):max(at, other)] + text[at:]
 
     def host(self) -> str:
-        groups = [self.word("0123456789abcdefABCDEF", 4) or "0" for _ in range(self.random.randrange(9))]
+        count = self.random.choice((1, 4, 6, 7, 7, 8, 8, 9))
+        groups = [self.word("0123456789abcdefABCDEF", 4) or "0" for _ in range(count)]
         gap = self.random.randrange(len(groups) + 1)
         return self.pick(
             ("localhost", "a.example", "127.0.0.1", "[::1]", "[1:2:3:4:5:6:7:8]", "[1:2::7.8.9.0]", "[v1f.x:y]", "%41b",
@@ -78,6 +80,8 @@ class Source:
         if method == "OPTIONS" and self.chance(2):
             return self.pick(("*", "*", "http://a", "http://a?b"), ("**", "*?a", "http://" + self.host()))
         query = self.pick(("", "", "?", "?a=b", "?a[]=/?%20"), ("?" + self.word("ab?/[]%@:", 6),))
+        if self.odd and self.chance(12):
+            return self.one("*", "**", "*a", "a", "?a", "htt", "http:/a", "h://a", "%41", "%4")
         if self.chance(4):
             scheme = self.pick(("http://", "https://", "HTTP://", "hTTpS://"), ("http:/", "ftp://", "http", "x"))
             return scheme + self.host() + self.one("", self.path()) + query
@@ -104,6 +108,8 @@ class Source:
     def framing(self) -> list[str]:
         if self.chance(2):
             return []
+        if self.odd and self.chance(6):
+            return ["Content-Length: 5", "Transfer-Encoding: chunked"]
         if self.chance(2):
             return ["Content-Length:" + self.pick(
                 ("0", " 5", "0007", "5\t", "18446744073709551615"),
@@ -114,7 +120,7 @@ class Source:
     def head(self) -> str:
         method = self.pick(tuple(sorted(grammar.METHODS)), ("get", "BREW", "A" * 32, "A" * 33, "SOURCE"))
         version = self.pick(("1.1", "1.1", "1.0", "1.2"), ("1.9", "2.0", "1.", "1.11", "0.9"))
-        host = self.pick(("a", "a", self.host()), (self.host(), self.host()))
+        host = self.one("a", self.host())
         hosts = [] if self.odd and self.chance(4) else ["Host: " + host]
         others = [self.line() for _ in range(self.random.choice((0, 2, 5, 8, 120 if self.chance(20) else 3)))]
         lines = hosts + self.framing() + (self.framing() if self.odd and self.chance(4) else []) + others
@@ -137,7 +143,9 @@ class Source:
             size = f"{len(data):x}" if self.chance(2) else f"{len(data):04X}"
             out += size + self.extensions() + "\r\n" + data + "\r\n"
         if self.chance(12):
-            out += self.one("fffff", "100000", "100001", "ffffffffffffffff", "10000000000000000", "0" * 250, "0" * 260,
+            out += self.one("fffff", "100000", "100001", "ffffffffffffffff", "10000000000000000",
+                            "10000000000000000\r\n", "10000000000000001\r\nx",
+                            "0" * 250, "0" * 260,
                             "1;" + "a" * 260) + "\r\n"
         out += self.one("0", "0", "000") + self.extensions() + "\r\n"
         for _ in range(self.random.randrange(3) if not self.chance(30) else self.random.choice((31, 32, 33))):
