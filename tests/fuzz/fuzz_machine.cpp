@@ -286,6 +286,7 @@ private:
         if (driver_.closed) return;
         const std::uint64_t due = driver_.m.deadline_ms(driver_.bounds);
         fuzz::require(due != 0 || driver_.m.suspended(), "what waits for the peer has a deadline");
+        fuzz::require(due == 0 || due > driver_.now_ms, "a deadline that has passed has been acted upon");
         fuzz::require(!driver_.waiting || driver_.m.suspended(), "a handler that waits is known");
     }
 
