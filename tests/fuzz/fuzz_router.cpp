@@ -208,24 +208,31 @@ int fit(const route& r, method_index asked) {
     return r.method == any_method ? 2 : 3;
 }
 
-void check_path(const route_tree& tree, const std::vector<route>& routes, method_index method, std::string_view path) {
+using matches = std::vector<std::pair<const route*, strings>>;
+
+// The routes whose pattern matches, whatever their method.
+matches match_all(const std::vector<route>& routes, std::string_view path) {
+    matches all;
+    if (!path.starts_with('/')) return all;
+    const strings cut = split(path);
+    for (const route& r : routes)
+        if (auto values = r.what.match(cut)) all.emplace_back(&r, std::move(*values));
+    return all;
+}
+
+void check_path(const route_tree& tree, const matches& all, method_index method, std::string_view path) {
     const route* best = nullptr;
-    strings best_values;
+    const strings* best_values = nullptr;
     std::uint64_t allowed = 0;
-    if (path.starts_with('/')) {
-        const strings cut = split(path);
-        for (const route& r : routes) {
-            const auto values = r.what.match(cut);
-            if (!values) continue;
-            if (fit(r, method) == 3) {
-                allowed |= method_bit(r.method) | method_bit(method_options);
-                if (r.method == method_get) allowed |= method_bit(method_head);
-                continue;
-            }
-            if (best && std::pair(best->rank, fit(*best, method)) <= std::pair(r.rank, fit(r, method))) continue;
-            best = &r;
-            best_values = *values;
+    for (const auto& [r, values] : all) {
+        if (fit(*r, method) == 3) {
+            allowed |= method_bit(r->method) | method_bit(method_options);
+            if (r->method == method_get) allowed |= method_bit(method_head);
+            continue;
         }
+        if (best && std::pair(best->rank, fit(*best, method)) <= std::pair(r->rank, fit(*r, method))) continue;
+        best = r;
+        best_values = &values;
     }
     fuzz::exact_copy exact(path, 0, " ");
     const std::string_view asked(exact.data(), path.size());
@@ -239,12 +246,12 @@ void check_path(const route_tree& tree, const std::vector<route>& routes, method
         return;
     }
     fuzz::require(m.kind == match_kind::found && m.route == best->id, "the best route is found");
-    fuzz::require(params.size() == best_values.size(), "with its parameters");
+    fuzz::require(params.size() == best_values->size(), "with its parameters");
     std::size_t i = 0;
     for (const segment& s : best->what.segments) {
         if (s.kind == 'l') continue;
-        fuzz::require(params.name(i) == s.text && params.value(i, asked) == best_values[i], "and their values");
-        fuzz::require(params.find(s.text, asked) == best_values[i], "by name, too");
+        fuzz::require(params.name(i) == s.text && params.value(i, asked) == (*best_values)[i], "and their values");
+        fuzz::require(params.find(s.text, asked) == (*best_values)[i], "by name, too");
         ++i;
     }
 }
@@ -279,8 +286,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::string scratch(path.size(), ' ');
         const auto normal = normal_path(path, scratch.data());
         if (!normal) continue;
+        const matches all = match_all(routes, *normal);
         for (const method_index method : {method_get, method_head, method_options, method_post})
-            check_path(tree, routes, method, *normal);
+            check_path(tree, all, method, *normal);
     }
     return 0;
 }
