@@ -216,6 +216,37 @@ TEST(Acceptor, ConnectionsOfOnePeerAreLimited) {
     EXPECT_EQ(client(s.port).get("/").status, 200);
 }
 
+// One IPv4 peer is the same one at a listener of both families, and no IPv6 peer is.
+TEST(Acceptor, APeerIsLimitedWhicheverFamilyTheListenerIs) {
+    if (!std::filesystem::exists("/proc/net/if_inet6")) {
+        SUCCEED() << "this kernel has no IPv6";
+        return;
+    }
+    net::worker_pool_options o = with_workers(2);
+    o.limits.connections_per_peer = 2;
+    serving s(o);
+    const auto both = s.pool.listen(at("[::]:0"));
+    ASSERT_TRUE(both) << both.error().message();
+    client by_v4(s.port), by_mapped(both->port());
+    EXPECT_EQ(by_v4.get("/").status, 200);
+    EXPECT_EQ(by_mapped.get("/").status, 200);
+    for (const std::uint16_t port : {s.port, both->port()}) {
+        const answer a = client(port).read();
+        EXPECT_EQ(a.status, 503);
+        EXPECT_FALSE(a.field("Retry-After").empty());
+    }
+    std::array<std::uint8_t, 16> loopback{};
+    loopback[15] = 1;
+    const net::address v6 = net::address::v6(loopback, both->port());
+    client first = connect_to(v6), second = connect_to(v6);
+    EXPECT_EQ(first.get("/").status, 200);
+    EXPECT_EQ(second.get("/").status, 200);
+    EXPECT_EQ(connect_to(v6).read().status, 503);
+    by_v4.close();
+    ASSERT_TRUE(eventually([&] { return s.pool.open_connections() == 3; }));
+    EXPECT_EQ(client(both->port()).get("/").status, 200);
+}
+
 TEST(Acceptor, ManyMoreThanOneTurnAcceptsAreTaken) {
     serving s;
     std::vector<client> clients;
