@@ -247,6 +247,26 @@ TEST(Acceptor, APeerIsLimitedWhicheverFamilyTheListenerIs) {
     EXPECT_EQ(client(both->port()).get("/").status, 200);
 }
 
+// Of an answer that nobody reads, the kernel holds a part that many such peers together cannot hurt with.
+TEST(Acceptor, APeerThatDoesNotReadOccupiesLittleOfTheKernel) {
+    net::result<net::listener> l = net::listener::open(at("127.0.0.1:0"));
+    ASSERT_TRUE(l);
+    client peer(l->local().port(), 4096);
+    const net::unique_fd fd(sys::accept(l->fd()).descriptor());
+    const std::string part(64 * 1024, 'x');
+    std::size_t taken = 0;
+    for (;;) {
+        const sys::io_result r = sys::send(fd.get(), part.data(), part.size());
+        if (!r.ok()) {
+            EXPECT_TRUE(r.would_block());
+            break;
+        }
+        taken += static_cast<std::size_t>(r.n);
+    }
+    EXPECT_GT(taken, 64u * 1024);
+    EXPECT_LT(taken, 512u * 1024);
+}
+
 TEST(Acceptor, ManyMoreThanOneTurnAcceptsAreTaken) {
     serving s;
     std::vector<client> clients;

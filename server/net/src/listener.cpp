@@ -11,6 +11,10 @@ namespace fastserve::net {
 
 namespace {
 
+// The most that the kernel takes of an answer before it has begun to send it: accepted sockets inherit it. By default a
+// peer that does not read may occupy 4 MiB, and a thousand of them the memory that all connections of a machine share.
+constexpr int unsent_in_kernel = 256 * 1024;
+
 const sockaddr* as_sockaddr(const sockaddr_storage& storage) noexcept {
     return reinterpret_cast<const sockaddr*>(&storage);
 }
@@ -92,6 +96,7 @@ result<listener> listener::open_exactly(const address& at, const listen_options&
     if (!error && at.family() == AF_INET6)
         error = sys::set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only || !at.is_any() ? 1 : 0);
     if (!error) error = sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (!error) error = sys::set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsent_in_kernel);
 
     sockaddr_storage storage;
     const socklen_t size = at.to_sockaddr(storage);
@@ -227,8 +232,11 @@ result<listener> listener::adopt(int fd) {
     if (listening == 0) return errc::not_listening;
 
     error = sys::make_nonblocking(fd);
-    // Not for every protocol that has a stream over IP (SCTP, MPTCP) is this an option, and none needs it to work.
-    if (!error && ip) sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    // Not for every protocol that has a stream over IP (SCTP, MPTCP) are these options, and none needs them to work.
+    if (!error && ip) {
+        sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+        sys::set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsent_in_kernel);
+    }
     if (error) return sys::to_error_code(error);
     listener l;
     l.fd_.reset(fd);
