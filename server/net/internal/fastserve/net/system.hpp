@@ -36,7 +36,7 @@ namespace fastserve::net::sys {
 struct io_result {
     ssize_t n = 0;
     int error = 0;
-    bool filled = false; // recv alone: there were as many bytes as it took, so there may be more
+    bool filled = false; // recv alone: there were as many bytes as it asked for, so there may be more
 
     bool ok() const noexcept { return error == 0; }
     bool would_block() const noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -70,43 +70,57 @@ inline ssize_t send_now(int fd, const void* from, std::size_t size) noexcept {
 extern std::atomic<fault_plan*> installed;
 
 inline constexpr std::size_t no_length = 1;
+inline constexpr int no_descriptor = -1;
 
 // sendv cut to `length` bytes; out of line because only a fault plan asks for it.
 ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length) noexcept;
 
-inline constexpr int no_descriptor = -1;
-
 // In place of what a network does, for calls that none knows.
 struct not_simulated {};
 
-// Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted. `fd` is the
-// descriptor that it is about; when a simulated network owns that, `simulated(network, length)` is what runs.
+// Whether a call that failed is made again. Not close: Linux has released the descriptor, and by now another thread may
+// own its number.
+constexpr bool again(call kind, int error) noexcept {
+    return error == EINTR && kind != call::epoll_wait && kind != call::close;
+}
+
+// guarded() under a plan. Out of line: what it takes must not make the callers too large to be inlined themselves.
 template <call Kind, class F, class S>
-inline io_result guarded(int fd, std::size_t length, F f, S simulated) noexcept {
+[[gnu::noinline, gnu::cold]] io_result planned(fault_plan& plan, int fd, std::size_t length, F f,
+                                               S simulated) noexcept {
     for (;;) {
         std::size_t allowed = length;
-        int injected = 0;
-        network* instead = nullptr;
-        if (fault_plan* plan = installed.load(std::memory_order_acquire)) [[unlikely]] { // S2
-            injected = plan->next(Kind, allowed);
-            if (injected == EINTR && Kind != call::epoll_wait && Kind != call::close) continue;
-            if (injected == EAGAIN) plan->promise_edge(fd);
-            if (injected != 0 && Kind != call::close) return {-1, injected};
-            if (Kind == call::close) plan->unwatched(fd); // while the number is still ours
-            instead = plan->simulated(fd);
-        }
+        const int injected = plan.next(Kind, allowed);
+        if (again(Kind, injected)) continue;
+        if (injected == EAGAIN) plan.promise_edge(fd);
+        if (injected != 0 && Kind != call::close) return {-1, injected};
+        if (Kind == call::close) plan.unwatched(fd); // while the number is still ours
+        network* const instead = plan.simulated(fd);
         ssize_t n = 0;
         if constexpr (std::is_same_v<S, not_simulated>)
             n = f(allowed);
         else
             n = instead ? simulated(*instead, allowed) : f(allowed);
-        if (injected != 0) [[unlikely]]
-            return {-1, injected};
-        if (n >= 0) [[likely]]
-            return {n, 0};
+        if (injected != 0) return {-1, injected};
+        // `allowed` may be less than `length`: then nothing could be told from a short read.
+        if (n >= 0) return {n, 0, Kind == call::recv && n == static_cast<ssize_t>(allowed)};
         const int error = errno;
-        // close is not retried: Linux has released the descriptor, and by now another thread may own its number.
-        if (error != EINTR || Kind == call::epoll_wait || Kind == call::close) return {-1, error};
+        if (!again(Kind, error)) return {-1, error};
+    }
+}
+
+// Runs `f(length)`, which returns -1 and sets errno as a system call does, until it was not interrupted. `fd` is the
+// descriptor that it is about; when a simulated network owns that, `simulated(network, length)` is what runs.
+template <call Kind, class F, class S>
+inline io_result guarded(int fd, std::size_t length, F f, S simulated) noexcept {
+    if (fault_plan* plan = installed.load(std::memory_order_acquire)) [[unlikely]] // S2
+        return planned<Kind>(*plan, fd, length, f, simulated);
+    for (;;) {
+        const ssize_t n = f(length);
+        if (n >= 0) [[likely]]
+            return {n, 0, Kind == call::recv && n == static_cast<ssize_t>(length)};
+        const int error = errno;
+        if (!again(Kind, error)) return {-1, error};
     }
 }
 
@@ -135,24 +149,14 @@ public:
     fault_scope& operator=(const fault_scope&) = delete;
 };
 
-// --- Moving bytes. `n` == 0 from recv is the peer's end of stream. A broken connection is EPIPE, never SIGPIPE (but
-// see
-// --- sendfile).
+// --- Moving bytes. `n` == 0 from recv is the peer's end of stream. A broken connection is EPIPE, never SIGPIPE, but
+// for
+// --- sendfile.
 
 inline io_result recv(int fd, void* to, std::size_t size) noexcept {
-    std::size_t taken = size;
-    io_result got = detail::guarded<call::recv>(
-        fd, size,
-        [=, &taken](std::size_t n) noexcept {
-            taken = n; // less than `size` when a plan says so: then nothing can be told from a short read
-            return detail::recv_now(fd, to, n);
-        },
-        [=, &taken](network& net, std::size_t n) noexcept {
-            taken = n;
-            return net.recv(fd, to, n);
-        });
-    got.filled = got.n == static_cast<ssize_t>(taken);
-    return got;
+    return detail::guarded<call::recv>(
+        fd, size, [=](std::size_t n) noexcept { return detail::recv_now(fd, to, n); },
+        [=](network& net, std::size_t n) noexcept { return net.recv(fd, to, n); });
 }
 
 inline io_result send(int fd, const void* from, std::size_t size) noexcept {
