@@ -19,7 +19,7 @@ namespace {
 options some_options(dice& d) {
     options o;
     o.workers = d.once_in(4) ? 2 : 1;
-    if (o.workers > 1) o.pin = pin::on; // so that connections follow their packets
+    if (o.workers > 1) o.pin = pin::on;                       // so that connections follow their packets
     o.limits.connections = o.limits.suspended_exchanges = 64; // small pools are made sooner
     o.limits.head_fields = 10;
     o.limits.head_bytes = 1024;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace fastserve::detail {
@@ -44,7 +45,8 @@ private:
         std::unique_ptr<nap> who;
     };
 
-    void shutdown() override { naps_.clear(); }
+    // Coroutines end meanwhile, and may look here.
+    void shutdown() override { const auto dropped = std::exchange(naps_, {}); }
     void cancel(std::uint64_t number);
 
     std::vector<entry> naps_; // by due_ms, then number
