@@ -146,8 +146,9 @@ int first_status(std::string_view wire) {
 // are cut everywhere near both of their ends. With WIRE_ALL_CUTS in the environment, which takes minutes, they are cut
 // everywhere up to long_case, and beyond that at every 61st position of the middle.
 std::size_t next_cut(std::size_t cut, std::size_t size) {
-    constexpr std::size_t short_case = 2048, near_an_end = 128, long_case = 64 * 1024, stride = 61;
+    constexpr std::size_t short_case = 2048, long_case = 64 * 1024, stride = 61;
     static const bool all = std::getenv("WIRE_ALL_CUTS") != nullptr;
+    const std::size_t near_an_end = size > long_case ? 32 : 128;
     const bool in_the_middle = cut + 1 >= near_an_end && cut + near_an_end < size;
     if (size <= short_case || !in_the_middle || (all && size <= long_case)) return cut + 1;
     return all ? std::min(cut + stride, size - near_an_end) : size - near_an_end;
