@@ -117,7 +117,8 @@ void starve_once(starving_server& server, bool alone, tally& t, double& most_cpu
     std::this_thread::sleep_for(400ms);
     const double share = (server.cpu_seconds() - cpu) / std::chrono::duration<double>(clock::now() - began).count();
     most_cpu = std::max(most_cpu, share);
-    if (share > (alone ? 0.05 : 0.25)) t.fail("it took " + std::to_string(share * 100) + " % of a CPU while it starved");
+    if (share > (alone ? 0.05 : 0.25))
+        t.fail("it took " + std::to_string(share * 100) + " % of a CPU while it starved");
 
     c.look(t);
     const std::size_t before = c.served;
