@@ -170,8 +170,7 @@ public:
         : shape_(in.byte()), memory_(in.byte()), site_(in.byte(), std::chrono::milliseconds(shape_ & 1 ? 100 : 0)),
           driver_(site_.make(), options()) {
         disturbance_.memory = scarce();
-        driver_.takes_after_deadline = !(shape_ & 64);
-        driver_.detaches_first = shape_ & 128;
+        driver_.takes_exchanges = !(shape_ & 64);
     }
 
     void run(std::string_view script, std::string_view sent) {
