@@ -34,7 +34,7 @@ struct owed {
     std::string body{}; // of a 200
     bool to_head{};
     bool last{};                      // the server closes after it
-    milliseconds least{}, most{};     // from when it can be worked on to when it is here; most 0: any time
+    milliseconds least{}, most{1};    // from when it can be worked on to when it is here; most 0: any
     std::size_t end{};                // where its request ends in the peer's bytes
     milliseconds begun{-1}, sent{-1}; // when its first and last byte were sent
 };
