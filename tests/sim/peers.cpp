@@ -45,7 +45,7 @@ peer::peer(server& app, dice& d, std::uint64_t& next_id) : dice_(d), ending_(sta
     const bool pausing = ending_ == ending::stalls || ending_ == ending::pauses;
     const bool narrow = !pausing && d.once_in(4), reads_slowly = !pausing && d.once_in(8);
     slow_ = narrow || reads_slowly;
-    if (narrow) f.window = 1 + d.below(3'000);
+    if (narrow) f.window = 64 + d.below(3'000);
     if (reads_slowly) f.read_rate = 5'000 + d.below(50'000);
     f.moves = d.once_in(2);
     write_requests(next_id);
@@ -67,7 +67,7 @@ void peer::write_requests(std::uint64_t& next_id) {
     const std::size_t count = d.once_in(40) ? 150 : d.below(6);
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t id = next_id++;
-        const std::size_t size = std::size_t{1} << d.below(d.once_in(30) ? 19 : 12);
+        const std::size_t size = std::size_t{1} << d.below(!slow_ && d.once_in(30) ? 19 : 12);
         const auto get = [&](std::string_view kind) { return head("GET", numbered(kind, id)); };
         switch (count > 100 ? 0 : d.below(13)) {
         default: add(get("plain"), {.status = 200, .body = content("plain", id, 0)}); break;

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+
+#include <unistd.h>
 
 namespace fastserve::test {
 namespace {
@@ -18,12 +22,26 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     return value ? std::strtoull(value, nullptr, 10) : otherwise;
 }
 
+volatile std::uint64_t playing = 0;
+
+// A seed that ends the program is told, too.
+void tell_seed(int signal) {
+    char line[64];
+    const int size =
+        std::snprintf(line, sizeof line, "seed %llu ended the program\n", static_cast<unsigned long long>(playing));
+    if (size > 0) (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(size));
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
 TEST(Simulation, EverySeed) {
+    for (const int s : {SIGABRT, SIGSEGV, SIGBUS}) std::signal(s, tell_seed);
     const std::uint64_t count = from_environment("FASTSERVE_SOAK_AMOUNT", 2'000);
     const std::uint64_t first = from_environment("FASTSERVE_SOAK_SEED", 1);
     std::uint64_t wrong = 0, answers = 0;
     const auto began = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i < count; ++i) {
+        playing = first + i;
         const outcome o = simulate(first + i);
         answers += o.answers;
         if (o.wrong.empty()) continue;
