@@ -177,6 +177,20 @@ TEST(Worker, ClosesAfterAnAnswerThatSaysSo) {
     EXPECT_TRUE(eventually([&] { return s.settled(); }));
 }
 
+// Bytes behind the last request must not turn the end into a reset that destroys what the client has not read yet.
+TEST(Worker, ALastAnswerIsReadByAClientThatSendsMore) {
+    serving s(with_workers(1));
+    for (const std::string_view more : {"x", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"}) {
+        client c(s.port, 8 * 1024);
+        c.send(request("/big/8000000", "Connection: close\r\n"));
+        EXPECT_TRUE(eventually([&] { return c.poll() != 0; }));
+        c.send(more);
+        EXPECT_EQ(c.read().body.size(), 8'000'000U);
+        EXPECT_TRUE(c.read_end()) << (c.was_reset() ? "reset" : "");
+    }
+    EXPECT_TRUE(eventually([&] { return s.settled(); }));
+}
+
 TEST(Worker, WithoutAnExchangeTheAnswerIs503) {
     serving s(with_workers(1));
     client first(s.port);

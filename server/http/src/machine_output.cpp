@@ -166,6 +166,10 @@ step machine::end(turn& t, action a) noexcept {
     return {a};
 }
 
+step machine::linger(turn& t) noexcept {
+    return end(t, action::linger);
+}
+
 step machine::fail(turn& t, errc e) noexcept {
     return fail(t, status_of(e));
 }

@@ -67,7 +67,13 @@ void worker::on_deadline(connection& c) noexcept {
     add(counters_.timed_out, 1);
     begin_turn();
     c.readable = true;
-    interpret(c, c.machine.on_deadline(turn_));
+    const http::step s = c.machine.on_deadline(turn_);
+    if (s.next == http::action::close) { // at once: it has had its time
+        orphan_suspended(c);
+        close(c);
+    } else {
+        interpret(c, s);
+    }
     end_turn();
 }
 

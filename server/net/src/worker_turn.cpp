@@ -155,6 +155,11 @@ bool worker::interpret(connection& c, http::step s) noexcept {
             orphan_suspended(c);
             if (!flush(c)) return false;
             if (m.has_unsent()) break;
+            // What came after the last request would turn the end into a reset, and the answer might be lost in it.
+            if (c.readable && c.stream.receive(turn_.input, c.finishing).size != 0) {
+                s = m.linger(turn_);
+                continue;
+            }
             close(c);
             return false;
         }

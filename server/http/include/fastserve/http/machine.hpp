@@ -139,6 +139,8 @@ public:
     void on_written() noexcept;
     // Says what is to be done next, after all was sent.
     step resume(turn&) noexcept;
+    // Instead of action::close: the peer has sent more, and closing on it would be a reset.
+    step linger(turn&) noexcept;
     // The time is deadline_ms() or later.
     step on_deadline(turn&) noexcept;
 
