@@ -91,6 +91,9 @@ public:
     // that the peer does not take what it got for the whole.
     //
     // Errors, never thrown: disconnected, busy, too_long.
+    //
+    // g++ 12 evaluates a co_await behind && in the condition of a loop even where the left side is false, so that
+    // while (more() && !co_await a.write(x)) sends one piece too many: give the write a statement of its own.
     awaitable<error_code> write(std::string_view);
     // The length of a body in pieces, if it is known.
     response& content_length(std::uint64_t bytes);
