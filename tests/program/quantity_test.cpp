@@ -1,9 +1,12 @@
 #include "../../server/cli/quantity.hpp"
 
+#include <fastserve/http/limits.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -69,6 +72,19 @@ TEST(Quantity, SaysWhatIsWrong) {
     EXPECT_EQ(read_quantity("2M", unit::bytes, 128, 1 << 20).fault, "must be from 128 to 1M");
     EXPECT_NE(read_quantity("soon", unit::milliseconds, 0, 1).fault.find("500ms"), std::string::npos);
     EXPECT_EQ(read_quantity("", unit::count, 0, 1).fault, "takes a whole number");
+}
+
+// What every flag of a limit takes.
+TEST(Quantity, KeepsToTheRangeOfEachLimit) {
+    for (const fastserve::http::limit_row& row : fastserve::http::limit_table) {
+        const auto fault = [&row](std::uint64_t value) {
+            return read_quantity(std::to_string(value), row.unit, row.least, row.most).fault;
+        };
+        for (const std::uint64_t good : {row.least, row.least + 1, row.most - 1, row.most, row.get({})})
+            EXPECT_EQ(fault(good), "") << row.name << ' ' << good;
+        EXPECT_TRUE(row.least == 0 || !fault(row.least - 1).empty()) << row.name;
+        EXPECT_NE(fault(row.most + 1), "") << row.name;
+    }
 }
 
 } // namespace
