@@ -44,11 +44,22 @@ class Documents(unittest.TestCase):
                 self.assertTrue((page.parent / link).exists(), f"{page.name} links to {link}")
 
     def test_scripts_and_sources_that_are_named_are_there(self):
-        for page in ("README.md", "docs/ARCHITECTURE.md"):
+        for page in ("README.md", "docs/ARCHITECTURE.md", "docs/security.md"):
             named = re.findall(r"`((?:script|\.ci|docs|pool|server|tests|microbench)/[\w./-]*)", text_of(page))
             self.assertGreater(len(named), 3)
             for name in named:
                 self.assertTrue((ROOT / name).exists(), f"{page} names {name}")
+
+    def test_security_names_every_soak_and_tests_that_there_are(self):
+        text = text_of("docs/security.md")
+        self.assertEqual(set(re.findall(r"`script/soak ([\w-]+)", text)), {p.name for p in (ROOT / "tests/soak").iterdir()})
+        there = set()
+        for path in (ROOT / "tests").rglob("*.cpp"):
+            found = re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+            there |= {f"{suite}.{name}" for suite, name in found}
+        named = set(re.findall(r"`(\w+\.\w+)`", text))
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named - there, set())
 
 
 if __name__ == "__main__":
