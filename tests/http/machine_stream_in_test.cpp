@@ -166,6 +166,42 @@ TEST(machine_stream_in, rest_of_a_body_nobody_wants) {
     }
 }
 
+// Whether any of it came with the head makes no difference.
+TEST(machine_stream_in, body_that_nobody_wants_may_come_later) {
+    for (const std::string& sent : {post("/piece", "abcde"), post_chunks("/piece", "abcde", 2)}) {
+        site_driver d;
+        const std::size_t head = sent.find("\r\n\r\n") + 4;
+        d.receive(std::string_view(sent).substr(0, head));
+        d.finish();
+        EXPECT_EQ(d.wire, done);
+        d.receive(sent.substr(head) + get("/hello"));
+        EXPECT_EQ(d.wire, done + hello);
+    }
+}
+
+// A client that waits for 100 Continue and is given the final answer instead may keep its body to itself.
+TEST(machine_stream_in, answer_that_begins_before_continue) {
+    const std::string head = "POST /piece HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    site_driver silent;
+    silent.receive(head);
+    silent.write("x");
+    silent.want_body();
+    EXPECT_EQ(silent.wire.find("100 Continue"), std::string::npos);
+    silent.finish();
+    EXPECT_TRUE(silent.shut) << "what follows may be a body, or a request";
+
+    site_driver sends;
+    sends.receive(head);
+    sends.write("x");
+    sends.want_body();
+    sends.receive("ab");
+    EXPECT_EQ(joined(sends.pieces), "ab");
+    sends.want_body(); // and gives up
+    sends.finish();
+    sends.receive("cde" + get("/hello"));
+    EXPECT_TRUE(sends.wire.ends_with("0\r\n\r\n" + hello));
+}
+
 TEST(machine_stream_in, too_large) {
     site_driver d;
     d.body_bytes = 10;

@@ -42,7 +42,7 @@ step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept
         x.body_open = r.status == decode_status::need_more;
     }
     x.streamed_ = true;
-    x.continued_ = have != 0 || !x.body_open;
+    x.continued_ = have != 0 || !x.body_open || !x.head.expect_continue;
     body_received_ = have;
     if (!keep_head(t)) return fail(t, 503);
     if (size != 0) {
@@ -84,8 +84,10 @@ step machine::on_body_wanted(turn& t) noexcept {
     x.body = {};
     if (!x.body_open) return {action::body};
     if (!room_for_piece(t)) return fail(t, 503);
-    if (x.head.expect_continue && !x.continued_ && !x.head_sent) write_continue(t);
-    x.continued_ = true;
+    if (!x.continued_ && !x.head_sent) {
+        write_continue(t);
+        x.continued_ = true;
+    }
     // The time that the handler took is not the peer's.
     x.rate_from_ms_ = x.rate_from_ms_ == 0 ? t.now_ms : x.rate_from_ms_ + (t.now_ms - x.rate_paused_ms_);
     phase_ = phase::reading;
@@ -95,6 +97,7 @@ step machine::on_body_wanted(turn& t) noexcept {
 step machine::on_piece(turn& t, std::size_t size) noexcept {
     exchange& x = *exchange_;
     body_received_ += size;
+    x.continued_ = true; // by itself
     x.piece_filled_ = size == x.body_bytes_.capacity();
     const limits& l = t.limits;
     if (l.body_rate != 0) {

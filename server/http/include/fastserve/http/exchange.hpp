@@ -115,10 +115,11 @@ private:
     // Bodies in pieces.
     bool streamed_ = false;
     bool piece_filled_ = false; // more was there than the buffer took
-    bool continued_ = false;    // 100 Continue was sent, or is not needed any more
+    bool continued_ = false;    // the body is on its way: 100 Continue was sent, or is not waited for
     body_framing framing_ = body_framing::none;
     std::uint64_t rate_from_ms_ = 0;   // what the body's rate is measured from; 0: nothing was asked for yet
-    std::uint64_t rate_paused_ms_ = 0; // since when the handler has the last piece
+    std::uint64_t rate_rest_ = 0;      // what bytes have earned beyond it: less than a millisecond, times the rate
+    std::uint64_t rate_paused_ms_ = 0; // since when the handler has the last piece, or does something else
 };
 
 } // namespace fastserve::http
