@@ -282,6 +282,44 @@ TEST(machine_stream_in, slow_body) {
     EXPECT_EQ(d.detached[0]->body_error, errc::body_timeout);
 }
 
+// However small the pieces, what they earn is counted.
+TEST(machine_stream_in, rate_of_small_pieces) {
+    for (const bool fast : {false, true}) {
+        site_driver d;
+        d.bounds.body_grace = milliseconds(1'000);
+        d.bounds.body_rate = 3'000;
+        d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+        for (int ms = 0; ms != 10'000 && !d.closed && !d.shut; ++ms) {
+            for (int piece = 0; piece != (fast ? 2 : 1); ++piece) {
+                d.want_body();
+                d.receive("ab"); // less than is asked of a millisecond
+            }
+            d.want_body();
+            d.advance_to(d.now_ms + 1);
+        }
+        EXPECT_EQ(d.wire, fast ? "" : refused(408));
+    }
+}
+
+// What a handler does between two questions is not the peer's time, but how long it was asked in vain is.
+TEST(machine_stream_in, slow_body_of_a_handler_that_gives_up_waiting) {
+    for (const bool writes : {false, true}) {
+        site_driver d;
+        d.bounds.body_grace = milliseconds(5'000);
+        d.bounds.body_rate = 1'000;
+        d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+        d.want_body();
+        d.now_ms += 1'000;
+        if (writes)
+            d.write("");
+        else
+            d.interim(102);
+        d.now_ms += 2'000;
+        d.want_body();
+        EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 4'000);
+    }
+}
+
 // Who was fast may pause as long as a peer that reads, and no longer.
 TEST(machine_stream_in, credit_of_a_fast_body_is_bounded) {
     site_driver d;

@@ -102,7 +102,9 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
     const limits& l = t.limits;
     if (l.body_rate != 0) {
         // A peer that was fast may pause, but as long as one that reads may, and not for hours.
-        x.rate_from_ms_ += size * 1000 / l.body_rate;
+        const std::uint64_t earned = size * 1000 + x.rate_rest_;
+        x.rate_from_ms_ += earned / l.body_rate;
+        x.rate_rest_ = earned % l.body_rate;
         if (l.write_stall.count() != 0)
             x.rate_from_ms_ = std::min(x.rate_from_ms_, t.now_ms + static_cast<std::uint64_t>(l.write_stall.count()));
     }
@@ -134,6 +136,11 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
 step machine::body_failed(turn& t, errc e) noexcept {
     exchange_->body_error = e;
     return fail(t, e);
+}
+
+// The handler does something else while it waits for a piece, of which it may have lost sight.
+void machine::stop_reading(turn& t) noexcept {
+    if (phase_ == phase::reading) exchange_->rate_paused_ms_ = t.now_ms;
 }
 
 // The handler has finished and has not taken all of the body.
@@ -199,6 +206,7 @@ void machine::write_piece(turn& t, std::string_view piece) noexcept {
 step machine::on_write(turn& t) noexcept {
     exchange& x = *exchange_;
     assert((phase_ == phase::suspended || phase_ == phase::reading) && external_.empty());
+    stop_reading(t);
     if (!x.head_sent && !write_stream_head(t)) return fail(t, 500);
     write_piece(t, x.outgoing);
     phase_ = phase::writing;
@@ -208,6 +216,7 @@ step machine::on_write(turn& t) noexcept {
 step machine::on_interim(turn& t, int status) noexcept {
     exchange& x = *exchange_;
     assert(phase_ == phase::suspended || phase_ == phase::reading);
+    stop_reading(t);
     const field_block& fields = x.response.fields();
     if (!x.head_sent && x.head.version_minor != 0) {
         if (t.output.size() - t.output_size < interim_bound(fields)) return fail(t, 500);

@@ -104,7 +104,7 @@ private:
         trailers.clear();
         outgoing_left = 0;
         framing_ = body_framing::none;
-        rate_from_ms_ = 0;
+        rate_from_ms_ = rate_rest_ = 0;
     }
 
     std::unique_ptr<field_line[]> lines_;

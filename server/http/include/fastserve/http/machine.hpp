@@ -215,6 +215,7 @@ private:
     step on_piece(turn&, std::size_t size) noexcept;
     step body_failed(turn&, errc) noexcept;
     bool room_for_piece(turn&) noexcept;
+    void stop_reading(turn&) noexcept;
     void leave_body() noexcept;
     bool write_stream_head(turn&) noexcept;
     void write_piece(turn&, std::string_view) noexcept;
