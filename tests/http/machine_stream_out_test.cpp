@@ -48,6 +48,17 @@ TEST(machine_stream_out, the_next_exchange_knows_nothing_of_it) {
     EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("x") + "0\r\n\r\n");
 }
 
+// A handler writes the same to HEAD as to GET.
+TEST(machine_stream_out, length_is_counted_where_no_body_is_sent) {
+    site_driver d;
+    d.receive("HEAD /piece HTTP/1.1\r\nHost: a\r\n\r\n" + get("/hello"));
+    d.waiting->response.content_length(8);
+    d.write("abc");
+    EXPECT_EQ(d.waiting->outgoing_left, 5U);
+    d.finish(); // and may stop early
+    EXPECT_EQ(d.wire, streamed_head("Content-Length: 8\r\n") + hello);
+}
+
 TEST(machine_stream_out, length_that_was_announced) {
     site_driver d;
     d.receive(get("/piece") + get("/hello"));

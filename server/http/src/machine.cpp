@@ -18,7 +18,7 @@ constexpr std::size_t chunk_room = 4 * 1024;
 void machine::start(std::uint64_t now_ms) noexcept {
     assert(!exchange_ && !input_ && !output_);
     phase_ = phase::idle;
-    head_request_ = lingers_ = drops_body_ = peer_finished_ = false;
+    head_request_ = lingers_ = drops_body_ = peer_finished_ = open_ended_ = false;
     requests_ = 0;
     started_ms_ = since_ms_ = now_ms;
 }

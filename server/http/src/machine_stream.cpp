@@ -172,7 +172,8 @@ bool machine::write_stream_head(turn& t) noexcept {
     t.output_size =
         static_cast<std::size_t>(write_head(t.output.data() + t.output_size, r, plan, t.templates) - t.output.data());
     x.framing_ = plan.body_follows ? plan.framing : body_framing::none;
-    x.outgoing_left = plan.body_follows && plan.framing == body_framing::length ? plan.length : 0;
+    open_ended_ = x.framing_ == body_framing::until_close;
+    x.outgoing_left = r.content_length().value_or(0); // counted also where no body follows
     x.head_sent = true;
     ++requests_;
     return true;
@@ -180,7 +181,7 @@ bool machine::write_stream_head(turn& t) noexcept {
 
 void machine::write_piece(turn& t, std::string_view piece) noexcept {
     exchange& x = *exchange_;
-    if (x.framing_ == body_framing::length) {
+    if (x.response.content_length()) {
         piece = piece.substr(0, x.outgoing_left);
         x.outgoing_left -= piece.size();
     }
@@ -242,7 +243,9 @@ step machine::finish_stream(turn& t) noexcept {
         char* const out = write_last_chunk(t.output.data() + t.output_size, x.trailers);
         t.output_size = static_cast<std::size_t>(out - t.output.data());
     }
-    if (x.broken || x.outgoing_left != 0) return end(t, action::close);
+    const bool whole = x.framing_ != body_framing::length || x.outgoing_left == 0;
+    if (x.broken || !whole) return end(t, action::close);
+    open_ended_ = false;
     ++t.requests;
     return finish(t);
 }

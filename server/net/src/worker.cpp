@@ -361,6 +361,8 @@ void worker::close(connection& c) noexcept {
             env_.handlers.release(*this, as_net(*x));
     }
     if (c.registered) sys::epoll_remove(events_fd_.get(), c.stream.descriptor());
+    if (c.machine.must_reset()) [[unlikely]]
+        c.stream.reset_on_close();
     c.stream.close();
     c.door->leave(c.peer.key(), !c.refused);
     env_.board.left(static_cast<int>(index_));

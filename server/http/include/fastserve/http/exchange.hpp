@@ -74,7 +74,7 @@ public:
     bool head_sent = false;
     // The response was begun and cannot be completed: the connection ends, so that the peer notices.
     bool broken = false;
-    // How much is still to be sent of a body whose length was announced.
+    // How much the handler has still to give of a body whose length was announced, be it sent or not (HEAD).
     std::uint64_t outgoing_left = 0;
 
     // The peer has shut down its sending side; it may still read the answer. Told while the handler is suspended.

@@ -169,6 +169,9 @@ public:
         return idle() || (phase_ == phase::head && !has_unsent() && !parser_.started());
     }
     bool lingering() const noexcept { return phase_ == phase::lingering; }
+    // The end of the connection is the end of the answer that is being sent, which is not whole: it must be reset,
+    // since an orderly end would tell the peer that this was all (RFC 9112 8).
+    bool must_reset() const noexcept { return open_ended_; }
     // current() is a suspended handler's: the machine never gives it back by itself, not even after a deadline; take it
     // with detach() or abandon(), or say on_answer().
     bool suspended() const noexcept { return exchange_ != nullptr && phase_ >= phase::suspended; }
@@ -250,6 +253,7 @@ private:
     bool drops_body_ = false;   // the answer is ready, the rest of the body is not wanted
     bool drops_chunks_ = false; // and is chunked
     bool peer_finished_ = false;
+    bool open_ended_ = false;         // the answer is sent until the connection closes, and is not whole
     std::uint8_t chunk_end_left_ = 0; // of the CRLF behind external_
     std::uint32_t input_begin_ = 0;   // of input_: bytes not parsed yet
     std::uint32_t input_end_ = 0;

@@ -67,6 +67,12 @@ public:
     // False: the connection is broken.
     bool shut_down_sending() noexcept { return sys::shutdown(fd_, SHUT_WR) == 0; }
 
+    // From now on close() is a reset: what is not sent yet is dropped, and the peer sees that the connection broke.
+    void reset_on_close() noexcept {
+        const linger at_once{1, 0};
+        sys::set_option(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+
     void close() noexcept {
         if (fd_ >= 0) sys::close(fd_);
         fd_ = -1;
