@@ -21,6 +21,156 @@ namespace asio = boost::asio;
 
 constexpr route_options streamed{.body = body::streamed};
 
+// What waits and is not cancelled, because it was cancelled before in vain or has said that it will not be, hears of
+// the end of its connection all the same.
+TEST(StreamingEnds, ReachThoseWhoAreNotCancelled) {
+    site s;
+    std::atomic<int> told{0};
+    s.app.get("/impatient", [&](request&, response& a) -> awaitable<> {
+        const std::string piece(8'000'000, 'x');
+        const auto first = co_await (a.write(piece) || awaitable<>(sleep_for(1ms)));
+        told += first.index() == 1; // it could not be taken back, and went on until then
+    });
+    s.app.get("/stubborn", [&](request&, response& a) -> awaitable<> {
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        const std::string piece(8'000'000, 'x');
+        told += co_await a.write(piece) == errc::disconnected;
+        told += co_await a.write(piece) == errc::disconnected;
+    });
+    s.app.post(
+        "/stubborn",
+        [&](request& q, response&) -> awaitable<> {
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            const auto piece = co_await q.read();
+            told += !piece && piece.error() == errc::disconnected;
+        },
+        streamed);
+    s.start();
+    for (const std::string sent : {request_line("GET", "/impatient"), request_line("GET", "/stubborn"),
+                                   request_line("POST", "/stubborn", "Content-Length: 5\r\n")}) {
+        client c(s.port, 8 * 1024);
+        c.send(sent);
+        EXPECT_TRUE(eventually([&] { return s.suspended() == 1; }));
+        if (sent.starts_with("GET")) {
+            EXPECT_TRUE(eventually([&] { return c.poll() != 0; }));
+        }
+        std::this_thread::sleep_for(20ms); // the sleep ends before the connection
+        c.reset();
+        EXPECT_TRUE(eventually([&] { return s.suspended() == 0; })) << sent;
+    }
+    EXPECT_EQ(told, 4);
+}
+
+TEST(StreamingEnds, ServerStopsWhileNobodyIsCancelled) {
+    site s{{.workers = 1, .grace = 50ms}};
+    std::atomic<bool> told{false};
+    s.app.post(
+        "/stubborn",
+        [&](request& q, response&) -> awaitable<> {
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            told = !co_await q.read();
+        },
+        streamed);
+    s.start();
+    client c = s.connect();
+    c.send(request_line("POST", "/stubborn", "Content-Length: 5\r\n"));
+    EXPECT_TRUE(eventually([&] { return s.suspended() == 1; }));
+    s.app.stop();
+    EXPECT_TRUE(told);
+}
+
+// A read that was given up leaves the machine waiting: what arrives then is no answer to another question.
+TEST(StreamingEnds, PieceThatNobodyWaitsForIsNoAnswerToAWrite) {
+    site s;
+    std::string all;
+    s.app.post(
+        "/both",
+        [&](request& q, response& a) -> awaitable<> {
+            for (int i = 0; i != 200; ++i) {
+                const auto first = co_await (q.read() || awaitable<>(sleep_for(0ms)));
+                if (first.index() == 0) {
+                    const auto& piece = std::get<0>(first);
+                    if (!piece || piece->empty()) co_return;
+                }
+                const std::string lent(2'000, 'w');
+                if (co_await a.write(lent)) co_return;
+            }
+        },
+        streamed);
+    s.start();
+    client c = s.connect();
+    c.send(request_line("POST", "/both", "Content-Length: 200\r\n"));
+    for (int i = 0; i != 200; ++i) c.send("x");
+    const answer got = c.read();
+    EXPECT_EQ(got.status, 200);
+    EXPECT_EQ(got.body, std::string(got.body.size(), 'w'));
+}
+
+// Two coroutines of one handler: what happens to the one's question is nothing to the other's.
+TEST(StreamingEnds, QuestionThatWasGivenUpStaysGivenUp) {
+    site s;
+    std::atomic<int> lied{0};
+    s.app.post(
+        "/two",
+        [&](request& q, response& a) -> awaitable<> {
+            asio::cancellation_signal give_up;
+            int ended = 0;
+            std::string all;
+            const auto reads = [&]() -> awaitable<> {
+                const auto piece = co_await q.read();
+                if (piece && piece->empty()) ++lied; // it is not the end
+                if (piece) all += piece->bytes;
+                ++ended;
+            };
+            const auto on = co_await asio::this_coro::executor;
+            asio::co_spawn(on, reads(), asio::bind_cancellation_slot(give_up.slot(), asio::detached));
+            give_up.emit(asio::cancellation_type::terminal);
+            asio::co_spawn(on, reads(), asio::detached);
+            while (ended != 2) co_await sleep_for(1ms);
+            a.text(std::move(all));
+        },
+        streamed);
+    s.start();
+    client c = s.connect();
+    c.send(request_line("POST", "/two", "Content-Length: 5\r\n"));
+    EXPECT_TRUE(eventually([&] { return s.suspended() == 1; }));
+    std::this_thread::sleep_for(5ms);
+    c.send("hello");
+    EXPECT_EQ(c.read().body, "hello");
+    EXPECT_EQ(lied, 0);
+}
+
+// What a handler has started on its own and left behind ends with it, and the answer is cut.
+TEST(StreamingEnds, NothingIsLeftBehind) {
+    site s;
+    std::atomic<int> ended{0};
+    s.app.get("/leaves", [&](request&, response& a) -> awaitable<> {
+        asio::co_spawn(
+            co_await asio::this_coro::executor,
+            [&ended, &a]() -> awaitable<> {
+                const auto at_end = [&ended](int*) { ++ended; };
+                int here = 0;
+                const std::unique_ptr<int, decltype(at_end)> guard(&here, at_end);
+                const std::string piece(20'000'000, 'x');
+                while (!co_await a.write(piece)) {
+                }
+            },
+            asio::detached);
+        co_await sleep_for(30ms);
+    });
+    s.app.get("/", [] { return "hello"; });
+    s.start();
+    client c(s.port, 8 * 1024);
+    c.send(request_line("GET", "/leaves"));
+    EXPECT_TRUE(eventually([&] { return ended == 1 && s.suspended() == 0; }));
+    EXPECT_TRUE(eventually([&] {
+        c.poll();
+        return c.at_end();
+    }));
+    EXPECT_FALSE(c.unread().ends_with("0\r\n\r\n"));
+    for (int i = 0; i != 10; ++i) EXPECT_EQ(s.get("/").body, "hello");
+}
+
 TEST(StreamingEnds, HeadIsWrittenToAsGetIs) {
     site s;
     std::atomic<int> failed{0};
@@ -69,6 +219,19 @@ TEST(StreamingEnds, WhatIsCutIsNoticedByOldClients) {
         }));
         EXPECT_EQ(c.was_reset(), path != "/whole") << path;
     }
+}
+
+TEST(StreamingEnds, BodyIsNotAPiece) {
+    site s;
+    s.app.post(
+        "/body",
+        [](request& q, response& a) -> awaitable<> {
+            const auto piece = co_await q.read();
+            a.text(std::string(piece->bytes) + "|" + std::string(q.body()));
+        },
+        streamed);
+    s.start();
+    EXPECT_EQ(s.send(request_line("POST", "/body", "", "hello")).body, "hello|");
 }
 
 } // namespace

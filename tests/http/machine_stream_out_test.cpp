@@ -35,6 +35,23 @@ TEST(machine_stream_out, chunks) {
     EXPECT_EQ(d.m.requests(), 2U);
 }
 
+// A piece that was still on its way is its lender's no more.
+TEST(machine_stream_out, ends_within_a_piece) {
+    site_driver d;
+    d.writes_itself = false;
+    d.send_most = [] { return std::size_t{1'000}; };
+    d.receive(get("/piece"));
+    auto piece = std::make_unique<std::string>(pattern(100'000));
+    d.write(*piece);
+    ASSERT_TRUE(d.blocked);
+    piece.reset();
+    d.send_most = [] { return unlimited; };
+    d.writes_itself = true;
+    d.finish();
+    EXPECT_TRUE(d.closed);
+    EXPECT_FALSE(d.wire.ends_with("0\r\n\r\n"));
+}
+
 TEST(machine_stream_out, the_next_exchange_knows_nothing_of_it) {
     site_driver d;
     d.receive(get("/piece"));

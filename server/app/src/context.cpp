@@ -46,7 +46,8 @@ std::string_view request::path() const noexcept {
     return checked_request(x_).head.path();
 }
 std::string_view request::body() const noexcept {
-    return checked_request(x_).body;
+    const detail::context& x = checked_request(x_);
+    return x.route_of->streamed ? std::string_view{} : x.body;
 }
 std::string_view request::host() const noexcept {
     return checked_request(x_).head.host();

@@ -16,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <memory_resource>
@@ -94,7 +95,8 @@ public:
     bool counted = false;     // in its route's requests in flight
     bool typed = false;       // the handler has set Content-Type by name
     pending* waits = nullptr; // its coroutine, in read(), write() or interim()
-    bool cancelled = false;   // ... and was woken without what it waited for
+    net::ask waits_for{};
+    std::uint64_t wait_number = 0; // tells a wait from those before it, also of other requests
     usable_parts usable;
 
     // In the list of its worker's suspended ones.

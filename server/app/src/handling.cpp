@@ -2,6 +2,7 @@
 #include "answers.hpp"
 #include "application.hpp"
 #include "overloaded.hpp"
+#include "pending.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -109,6 +110,8 @@ bool application::run_coroutine(net::worker& w, context& x) noexcept {
 void application::coroutine_ended(net::worker& w, context& x, const std::exception_ptr& failed) noexcept {
     x.live = false;
     x.usable.set(usable_parts::none, x.route_of);
+    // A coroutine of its own, which it has started and left behind: it has nothing to wait for any more.
+    if (x.waits) std::exchange(x.waits, nullptr)->drop();
     if (failed) handler_failed(x, failed);
     if (x.deferred && x.deferred->current() != deferral::state::gone) return; // its responder finishes it
     if (x.starting) {
@@ -169,7 +172,12 @@ void application::complete(net::worker& w, context& x, const fill& f) noexcept {
 void application::cancel(net::worker& w, net::exchange& e) noexcept {
     context& x = as_context(e);
     if (x.stopping) x.stopping->request_stop();
-    if (x.live) x.cancel.emit(boost::asio::cancellation_type::terminal);
+    try {
+        if (x.live) x.cancel.emit(boost::asio::cancellation_type::terminal);
+    } catch (...) { // no memory on the way to what it awaits: it goes on until that ends
+    }
+    // The word may not have come to it: a coroutine may refuse to be cancelled, and a group of them is told only once.
+    if (x.waits) std::exchange(x.waits, nullptr)->resume_later();
     // A responder that has not answered yet will be told that it is too late; nobody else finishes this one then.
     if (x.deferred && x.deferred->end(deferral::state::gone) && !x.live) finish(w, x);
 }

@@ -10,9 +10,11 @@ public:
     pending(const pending&) = delete;
     pending& operator=(const pending&) = delete;
 
+    // Throws what the coroutine's next operation throws when it is started: there is no memory for it, and the
+    // coroutine has been destroyed.
     virtual void resume() = 0;
-    virtual void resume_later() = 0;
-    // Ends the coroutine, too: the loop is being destroyed.
+    virtual void resume_later() noexcept = 0;
+    // Ends the coroutine, too.
     virtual void drop() noexcept = 0;
 
 protected:

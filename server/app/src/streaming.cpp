@@ -3,14 +3,19 @@
 #include "pending.hpp"
 
 #include <fastserve/error.hpp>
+#include <fastserve/net/operation_memory.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -34,10 +39,17 @@ public:
         drop();
         std::move(h)();
     }
-    void resume_later() override {
-        const auto executor = asio::get_associated_executor(handler_);
-        asio::post(executor, [h = std::move(handler_)]() mutable { std::move(h)(); });
-        drop();
+    void resume_later() noexcept override {
+        const asio::any_io_executor executor = asio::get_associated_executor(handler_);
+        auto go = [self = owner(this)]() mutable { self.release()->resume(); };
+        try {
+            // As in awaiting.cpp: whatever memory there is, the coroutine is resumed.
+            if (const auto* const loop = executor.target<asio::io_context::executor_type>())
+                asio::post(*loop, net::in_memory(memory_, std::move(go)));
+            else
+                asio::post(executor, std::move(go));
+        } catch (const std::bad_alloc&) { // of an executor on top of the loop's: the coroutine has gone
+        }
     }
     void drop() noexcept override {
         this->~pending_of();
@@ -45,29 +57,40 @@ public:
     }
 
 private:
+    struct dropper {
+        void operator()(pending_of* p) const noexcept { p->drop(); }
+    };
+    using owner = std::unique_ptr<pending_of, dropper>;
+
     explicit pending_of(Handler&& h) : handler_(std::move(h)) {}
 
     Handler handler_;
+    net::operation_memory memory_; // of the resumption
 };
 
 // Asks the worker and waits until it has answered. True: it has.
 awaitable<bool> wait_for(context& x, net::ask what) {
-    const auto begin = [&x, what](auto handler) {
+    bool given_up = false;
+    const auto begin = [&x, &given_up, what](auto handler) {
         auto slot = asio::get_associated_cancellation_slot(handler);
-        x.cancelled = false;
-        x.waits = pending_of<decltype(handler)>::make(std::move(handler));
+        const std::uint64_t number = ++x.wait_number;
+        // First what may find no memory: nobody would resume a coroutine that waits and has not asked.
         if (slot.is_connected())
-            slot.assign([&x, what](asio::cancellation_type) {
+            slot.assign([&x, &given_up, what, number](asio::cancellation_type) {
+                // The slot may keep this for longer than the wait.
+                if (!x.waits || x.wait_number != number) return;
                 // What is being sent is lent to the worker until it is sent or the connection has gone.
-                if (!x.waits || (what != net::ask::body && !x.orphaned)) return;
-                x.cancelled = true;
+                if (what != net::ask::body && !x.orphaned) return;
+                given_up = true;
                 // Later, because the frame that is resumed may end, and with it what is being called.
                 std::exchange(x.waits, nullptr)->resume_later();
             });
+        x.waits = pending_of<decltype(handler)>::make(std::move(handler));
+        x.waits_for = what;
         x.on->ask(x, what);
     };
     co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(begin, asio::use_awaitable);
-    co_return !x.cancelled;
+    co_return !given_up;
 }
 
 error_code disconnected(const context& x) noexcept {
@@ -78,22 +101,27 @@ error_code disconnected(const context& x) noexcept {
 } // namespace
 
 void application::wake(net::worker& w, context& x) noexcept {
-    if (!x.waits) return;
     std::atomic<const detail::route*>& running = places_[w.index()]->running;
     running.store(x.route_of, std::memory_order_relaxed);
-    std::exchange(x.waits, nullptr)->resume();
+    try {
+        std::exchange(x.waits, nullptr)->resume();
+    } catch (...) {
+        // It goes on no further, and its ending has said so (net::worker::run_loop).
+    }
     running.store(nullptr, std::memory_order_relaxed);
 }
 
 void application::body_ready(net::worker& w, net::exchange& e) noexcept {
     context& x = as_context(e);
-    // A read that was cancelled: the piece waits for the next one.
-    if (!x.waits) x.body_waits = !x.body.empty();
-    wake(w, x);
+    if (x.waits && x.waits_for == net::ask::body)
+        wake(w, x);
+    else // that read was cancelled: the piece waits for the next one
+        x.body_waits = !x.body.empty();
 }
 
 void application::written(net::worker& w, net::exchange& e) noexcept {
-    wake(w, as_context(e));
+    context& x = as_context(e);
+    if (x.waits && x.waits_for != net::ask::body) wake(w, x);
 }
 
 } // namespace detail

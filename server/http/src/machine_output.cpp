@@ -40,6 +40,10 @@ step machine::on_answer(turn& t) noexcept {
             give_exchange(t);
             return resume(t);
         }
+        if (phase_ == phase::writing && has_unsent()) { // its piece is not lent any more
+            forget_lent();
+            exchange_->broken = exchange_->head_sent;
+        }
         load_input(t);
         phase_ = phase::handling;
     }
