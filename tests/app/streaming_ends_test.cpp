@@ -234,5 +234,37 @@ TEST(StreamingEnds, BodyIsNotAPiece) {
     EXPECT_EQ(s.send(request_line("POST", "/body", "", "hello")).body, "hello|");
 }
 
+// All that is awaited works on any executor of the worker.
+TEST(StreamingEnds, WithinAStrand) {
+    site s;
+    s.app.post(
+        "/strand",
+        [](request& q, response& a) -> awaitable<> {
+            const auto strand = asio::make_strand(co_await asio::this_coro::executor);
+            const auto work = [&]() -> awaitable<std::string> {
+                const int answer = co_await offload([] { return 42; });
+                std::string all;
+                while (const auto piece = co_await q.read()) {
+                    if (piece->empty()) break;
+                    all += piece->bytes;
+                }
+                const auto first = co_await (a.interim(102) && awaitable<>(sleep_for(1ms)));
+                co_return first ? "failed" : all + std::to_string(answer);
+            };
+            a.text(co_await asio::co_spawn(strand, work(), asio::use_awaitable));
+        },
+        streamed);
+    s.start();
+    client c = s.connect();
+    c.send(request_line("POST", "/strand", "", "hello"));
+    EXPECT_EQ(c.read().status, 102);
+    EXPECT_EQ(c.read().body, "hello42");
+    client d = s.connect();
+    d.send(request_line("POST", "/strand", "Content-Length: 5\r\n"));
+    EXPECT_TRUE(eventually([&] { return s.suspended() == 1; }));
+    d.reset();
+    EXPECT_TRUE(eventually([&] { return s.suspended() == 0; }));
+}
+
 } // namespace
 } // namespace fastserve::test

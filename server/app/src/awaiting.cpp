@@ -100,10 +100,14 @@ struct offloaded {
         self->how = o;
         // Spelled out, because an executor of any kind would need memory of its own for what is posted.
         const auto* const loop = self->work.get_executor().template target<asio::io_context::executor_type>();
-        asio::post(*loop, net::in_memory(self->memory, [self] {
+        auto go = [self] {
             auto on = std::move(self->work); // the loop may end once the handler has
             self->handler();
-        }));
+        };
+        if (loop)
+            asio::post(*loop, net::in_memory(self->memory, std::move(go)));
+        else
+            asio::post(self->work.get_executor(), std::move(go)); // a strand's, say
     }
 
     Handler handler;
