@@ -373,6 +373,22 @@ TEST(machine_stream_in, given_up) {
     EXPECT_EQ(writes.pieces, std::vector<std::string>{"abcde"});
 }
 
+// ... and the peer's time goes on where it was.
+TEST(machine_stream_in, given_up_is_no_more_time) {
+    for (const bool interim : {false, true}) {
+        site_driver d;
+        d.bounds.body_grace = milliseconds(5'000);
+        d.bounds.body_rate = 1'000;
+        d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+        d.want_body();
+        d.advance_to(d.now_ms + 3'000);
+        interim ? d.interim(103) : d.write("");
+        d.advance_to(d.now_ms + 60'000);
+        d.want_body();
+        EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 2'000);
+    }
+}
+
 TEST(machine_stream_in, no_memory) {
     site_driver d({.pool_bytes = std::size_t{1} << 20});
     d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nContent-Length: 90000\r\n\r\n");
