@@ -137,6 +137,12 @@ def passes(argument: int) -> bytes:
     return step(4, argument)
 
 
+def writes(argument: int) -> bytes:
+    """One of the sizes of fuzz_machine.cpp."""
+    return step(2, 8 + argument)
+
+
+READ, INTERIM, EARLY, THROW = step(2, 1), step(2, 16), step(2, 19), step(2, 20)
 FINISH, WRITABLE, BREAK, DRAIN, HALF_CLOSE = step(2), step(3), step(7, 0), step(7, 1), step(7, 2)
 
 
@@ -173,6 +179,14 @@ def machine() -> list[bytes]:
         get("/", "X-Wide: " + "w" * 1200),
         get("/" + "x" * 2100),
         get() * 12,
+        post("/echo", b"hello") + post_chunks("/echo", hello) + get(),
+        post_chunks("/piece?" + "x" * 30, hello, "Expect: 100-continue") + post("/piece?x", b"hello") + get(),
+        post("/echo", b"x" * 1999) + head("POST /echo HTTP/1.0", "Content-Length: 5") + b"hello" + get(),
+        get("/none?x") + head("HEAD /piece?xxxxx HTTP/1.1", "Host: a") + get("/piece?" + "x" * 49) + get(),
+        head("GET /piece?xx HTTP/1.0", "Connection: keep-alive") + get(),
+        post_chunks("/echo", b"5\r\nhello\r\nX\r\n") + get(),
+        post_chunks("/piece", b"7d1\r\n" + b"x" * 2001 + b"\r\n0\r\n\r\n") + get(),
+        post("/echo", b"hello", "Expect: 100-continue")[:-3],
     ]
     scripts = [
         b"",
@@ -187,6 +201,13 @@ def machine() -> list[bytes]:
         many(1) + BREAK,
         many(1) + passes(13) + many(31) + passes(17),
         many(31) + passes(7) + FINISH + passes(17),
+        many(31) + INTERIM + READ + writes(0) + writes(1) + READ + writes(3) + FINISH * 9,
+        sends(2) + many(2) + READ + many(1) + writes(6) + WRITABLE * 9 + READ * 2 + EARLY + WRITABLE * 9,
+        sends(1) + many(2) + READ + writes(0) + READ + INTERIM + WRITABLE * 3 + passes(12) + READ + WRITABLE,
+        many(31) + READ * 2 + writes(7) + THROW,
+        many(31) + READ + EARLY + FINISH,
+        many(4) + READ + some(2) * 60 + READ + HALF_CLOSE + FINISH * 9,
+        sends(3) + many(31) + READ * 3 + writes(7) + passes(17) + WRITABLE,
     ]
     inputs = []
     for n, sent in enumerate(streams):
@@ -197,6 +218,10 @@ def machine() -> list[bytes]:
             if (n + m) % 4 == 0:
                 kinds = (0x1B, 0xAA, 0xFF, 0x55, 0xE4)[(n + m) % 5]
                 inputs.append(conversation((n * 37 + m * 11) & 0xFF, kinds, script, sent))
+    # A body that would be a request, left by its handler when nothing of it has come.
+    for whole in (post("/piece", get("/500")), post_chunks("/piece", b"1e\r\n" + get("/500") + b"\r\n0\r\n\r\n")):
+        size = whole.index(b"\r\n\r\n") + 4
+        inputs.append(conversation(0, 0, many(size // 50) + some(size % 50 - 1) + EARLY, whole + get()))
     for memory in (0, 1, 4, 16, 255):
         inputs.append(conversation(14, 0xE4, scripts[5], streams[6] + large, memory))
     return inputs

@@ -4,26 +4,18 @@
 //
 // Input: three bytes of configuration, a byte with the length of a script, the script (a byte a step), and the bytes
 // that the peer sends.
-#include "fuzz.hpp"
+#include "machine_pieces.hpp"
 
-#include "../http/machine_site.hpp"
-
-#include <optional>
+#include <algorithm>
+#include <deque>
 #include <string>
+#include <utility>
 
 namespace {
 
 using namespace machine_test;
 
-constexpr std::size_t largest_body = 50'000; // of an answer
-constexpr std::uint64_t most_body = 2'000;   // of a request
-
-struct answered {
-    unsigned id = 0; // of the request, in the order of routing; 0: the machine's own answer
-    int status = 0;
-    std::string body;
-    bool operator==(const answered&) const = default;
-};
+constexpr std::uint64_t most_body = 2'000; // of a request
 
 // What the script may do besides cutting and delaying.
 struct disturbance {
@@ -31,7 +23,8 @@ struct disturbance {
     bool cut = false;    // the peer broke the connection
     bool drain = false;  // answers say that they are the last
     bool memory = false; // there is little of it
-    bool any() const { return time || cut || drain || memory; }
+    bool early = false;  // a handler in pieces ended before it was done
+    bool any() const { return time || cut || drain || memory || early; }
 };
 
 // A site whose answers tell which request they belong to.
@@ -44,10 +37,15 @@ public:
         site s;
         s.route = [this](exchange& x) {
             fuzz::require(!in_work_, "one request at a time");
-            promised_.push_back({static_cast<unsigned>(promised_.size() + 1), 0, {}});
-            heads_.push_back(x.head.method == verb::head);
+            fuzz::promise& mine = promises_.emplace_back();
+            mine.target = x.head.target();
+            mine.head_request = x.head.method == verb::head;
+            mine.version_minor = x.head.version_minor;
+            mine.expects = x.head.expect_continue;
+            mine.asked = !fuzz::in_pieces(x.head.path());
             decision d;
             d.plain = kind() == 0 || kind() == 3;
+            d.streamed = fuzz::in_pieces(x.head.path());
             d.body_bytes = most_body;
             d.handler_timeout = timeout_;
             d.answered = x.head.path() == "/no" && !x.head.expect_continue;
@@ -55,141 +53,112 @@ public:
             return d;
         };
         s.handle = [this](exchange& x) {
-            fuzz::require(!promised_.empty() && promised_.back().status == 0, "a request is handled once");
+            fuzz::require(!promises_.empty() && promises_.back().status == 0, "a request is handled once");
             fuzz::require(x.body.size() <= most_body, "a body is no larger than allowed");
-            if (kind() != 2) fill(x);
-            in_work_ = kind() >= 2;
+            streams_ = fuzz::in_pieces(x.head.path());
+            if (kind() != 2 && !streams_) fill(x);
+            in_work_ = kind() >= 2 || streams_;
             return !in_work_;
         };
         s.finish = [this](exchange& x) {
             in_work_ = false;
-            if (kind() == 2) fill(x);
+            if (kind() == 2 && !std::exchange(streams_, false)) fill(x);
         };
         return s;
     }
 
+    // A handler in pieces is to be begun.
+    bool streams() const { return streams_; }
     // The connection took the exchange away from its handler.
-    void forget() { in_work_ = false; }
-    std::size_t routed() const { return promised_.size(); }
-    const answered& promised(std::size_t id) const { return promised_[id - 1]; }
-    bool head_request(std::size_t id) const { return heads_[id - 1]; }
+    void forget() { in_work_ = streams_ = false; }
+    std::deque<fuzz::promise>& promises() { return promises_; }
 
 private:
-    unsigned kind() const { return kinds_ >> (promised_.size() % 4 * 2) & 3; }
+    unsigned kind() const { return kinds_ >> (promises_.size() % 4 * 2) & 3; }
 
     void fill(exchange& x) {
-        answered& mine = promised_.back();
+        fuzz::promise& mine = promises_.back();
         const std::string_view path = x.head.path();
         mine.status = path == "/204" ? 204 : path == "/304" ? 304 : path == "/500" ? 500 : path == "/no" ? 404 : 200;
         if (path == "/large")
-            mine.body = pattern(x.head.query().size() * 977 % largest_body);
+            mine.body = pattern(x.head.query().size() * 977 % fuzz::largest_body);
         else
             mine.body = report(x);
         x.response.status(mine.status);
-        x.response.set("X-Id", std::to_string(mine.id));
+        x.response.set("X-Id", std::to_string(promises_.size()));
         x.response.body(mine.body);
         if (path == "/close") x.response.close();
     }
 
     unsigned kinds_;
     std::chrono::milliseconds timeout_;
-    bool in_work_ = false;
-    std::vector<answered> promised_;
-    std::vector<bool> heads_;
+    bool in_work_ = false, streams_ = false;
+    std::deque<fuzz::promise> promises_;
 };
 
-// The value of a field that occurs once at most.
-std::optional<std::string> value_of(std::string_view head, std::string_view name) {
-    const std::string key = "\r\n" + std::string(name) + ": ";
-    const std::size_t at = head.find(key);
-    if (at == head.npos) return std::nullopt;
-    fuzz::require(head.find(key, at + 1) == head.npos, "a field stands once");
-    const std::size_t begin = at + key.size();
-    return std::string(head.substr(begin, head.find("\r\n", begin) - begin));
-}
+// A site, its connection, and the handler in pieces of whatever request is in work.
+struct served {
+    served(unsigned kinds, std::chrono::milliseconds timeout, driver::options o)
+        : site(kinds, timeout), connection(site.make(), o), pieces(connection) {}
 
-// Takes the answers that the peer got apart. `whole`: nothing of them may be missing.
-std::vector<answered> read_wire(std::string_view wire, const numbered_site& s, bool whole) {
-    std::vector<answered> all;
-    bool last = false;
-    while (!wire.empty()) {
-        if (wire.starts_with(continue_text)) {
-            fuzz::require(!last, "nothing comes behind the last answer");
-            wire.remove_prefix(continue_text.size());
-            continue;
-        }
-        const std::size_t end = wire.find("\r\n\r\n");
-        if (end == wire.npos) {
-            fuzz::require(!whole, "an answer is whole");
-            return all;
-        }
-        fuzz::require(!last, "nothing comes behind the last answer");
-        const std::string_view head = wire.substr(0, end + 2);
-        wire.remove_prefix(end + 4);
-        answered a;
-        fuzz::require(head.starts_with("HTTP/1.1 ") && head.size() > 13 && head[12] == ' ',
-                      "an answer begins an answer");
-        a.status = std::stoi(std::string(head.substr(9, 3)));
-        const auto id = value_of(head, "X-Id"), length = value_of(head, "Content-Length");
-        if (id) a.id = static_cast<unsigned>(std::stoul(*id));
-        const bool bodiless = a.status == 204 || a.status == 304;
-        fuzz::require(bodiless == !length, "its length is said");
-        last = value_of(head, "Connection") == "close";
-        std::size_t size = length ? std::stoull(*length) : 0;
-        if (id) {
-            fuzz::require(a.id >= 1 && a.id <= s.routed(), "it answers a request");
-            fuzz::require(all.empty() || all.back().id + 1 == a.id, "answers keep the order of requests");
-            fuzz::require(!all.empty() || a.id == 1, "from the first one on");
-            const answered& promised = s.promised(a.id);
-            fuzz::require(promised.status == a.status, "with its own status");
-            fuzz::require(bodiless || size == promised.body.size(), "and its own length");
-            if (s.head_request(a.id)) {
-                size = 0;
-            } else if (!bodiless) {
-                const std::string_view body = wire.substr(0, size);
-                fuzz::require(std::string_view(promised.body).starts_with(body), "and its own body");
-            }
-        } else {
-            fuzz::require(last && a.status >= 400, "what the machine says by itself is the last word");
-            if (wire.empty()) size = 0; // to HEAD
-        }
-        if (wire.size() < size) {
-            fuzz::require(!whole, "a body is whole");
-            return all;
-        }
-        a.body = wire.substr(0, size);
-        wire.remove_prefix(size);
-        all.push_back(std::move(a));
+    // After each event.
+    void settle() {
+        pieces.settle();
+        if (!connection.waiting) return site.forget();
+        if (!site.streams() || pieces.works()) return;
+        pieces.id = std::to_string(site.promises().size());
+        pieces.begin(site.promises().back());
     }
-    return all;
-}
+    // What a handler does next where nothing disturbs it. False: nothing before its peer has done something.
+    bool next() {
+        if (!connection.waiting) return false;
+        if (!pieces.works()) {
+            connection.finish();
+        } else {
+            if (pieces.busy() || (connection.m.reading() && connection.pending.empty())) return false;
+            pieces.next();
+        }
+        settle();
+        return true;
+    }
+
+    numbered_site site;
+    driver connection;
+    fuzz::piece_handler pieces;
+};
 
 class session {
 public:
     explicit session(fuzz::input& in)
-        : shape_(in.byte()), memory_(in.byte()), site_(in.byte(), std::chrono::milliseconds(shape_ & 1 ? 100 : 0)),
-          driver_(site_.make(), options()) {
+        : shape_(in.byte()), memory_(in.byte()),
+          served_(in.byte(), std::chrono::milliseconds(shape_ & 1 ? 100 : 0), options()) {
         disturbance_.memory = scarce();
-        driver_.takes_exchanges = !(shape_ & 64);
     }
 
     void run(std::string_view script, std::string_view sent) {
         left_ = sent;
+        // As the network layer does; a handler in pieces must not ask when something else was answered.
+        driver_.takes_exchanges = !(shape_ & 64) || sent.find("/echo") != sent.npos ||
+                                  sent.find("/piece") != sent.npos || sent.find("/none") != sent.npos;
         for (const char c : script) {
             play(static_cast<unsigned char>(c));
+            served_.settle();
             check();
         }
         driver_.send_most = [] { return unlimited; };
         while (!driver_.closed) {
             const std::size_t before = progress();
             if (!left_.empty()) deliver(left_.size());
-            if (driver_.waiting) driver_.finish();
+            served_.settle();
+            const bool goes_on = served_.next();
             if (driver_.blocked) driver_.writable();
+            served_.settle();
             check();
-            if (progress() == before && !driver_.waiting && !driver_.blocked) break;
+            if (progress() == before && !goes_on && !driver_.blocked) break;
         }
         const bool idle = driver_.m.idle();
         if (!driver_.closed) driver_.finish_peer();
+        served_.settle();
         fuzz::require(driver_.closed, "a connection ends when its peer is done and answered");
         // What is left without a connection ends by itself.
         driver_.release_detached();
@@ -229,9 +198,7 @@ private:
         switch (code & 7) {
         case 0: return deliver(1 + argument);
         case 1: return deliver(argument * 50);
-        case 2:
-            if (driver_.waiting) driver_.finish();
-            return;
+        case 2: return handle(argument);
         case 3:
             if (driver_.blocked) driver_.writable();
             return;
@@ -239,7 +206,6 @@ private:
             if (driver_.closed) return;
             disturbance_.drain |= driver_.bounds.connection_age.count() != 0; // it may come to an end by its age
             disturbance_.time |= driver_.advance_to(driver_.now_ms + (std::uint64_t{1} << argument % 18));
-            if (!driver_.waiting) site_.forget();
             return;
         case 5:
             if (argument % 2 == 0)
@@ -257,12 +223,23 @@ private:
         }
     }
 
+    // The handler does something.
+    void handle(unsigned argument) {
+        constexpr std::size_t sizes[] = {0, 1, 17, 1'000, 16 * 1024, 16 * 1024 + 1, 20'000, fuzz::largest_body};
+        if (!served_.pieces.works() || argument == 0 || argument > 20) return void(served_.next());
+        fuzz::piece_handler& h = served_.pieces;
+        if (argument < 8) return h.read();
+        if (argument < 16) return h.write(sizes[argument - 8]);
+        if (argument < 19) return h.interim();
+        disturbance_.early |= !h.busy();
+        argument == 19 ? h.finish() : h.fail();
+    }
+
     void rare(unsigned argument) {
         if (driver_.closed) return;
         switch (argument) {
         case 0:
             driver_.close();
-            site_.forget();
             disturbance_.cut = true;
             return;
         case 1:
@@ -281,10 +258,15 @@ private:
         require_sound();
         const auto stats = driver_.buffers.stats();
         fuzz::require(stats.bytes_committed - stats.bytes_retained <= 256 * 1024, "memory is bounded");
-        fuzz::require(driver_.most_unsent <= largest_body + 20 * 1024, "and so is what is unsent");
+        fuzz::require(driver_.most_unsent <= fuzz::largest_body + 20 * 1024, "and so is what is unsent");
+        const bool excused = disturbance_.time || disturbance_.cut || disturbance_.memory;
+        if (served_.pieces.losses != std::exchange(losses_, served_.pieces.losses) && !excused)
+            fuzz::require(driver_.detached.back()->body_error != errc::ok, "a handler loses its peer for a reason");
         if (driver_.closed) return;
         const std::uint64_t due = driver_.m.deadline_ms(driver_.bounds);
-        fuzz::require(due != 0 || driver_.m.suspended(), "what waits for the peer has a deadline");
+        const bool for_peer = !driver_.m.suspended() || driver_.m.reading() || driver_.blocked;
+        fuzz::require(due != 0 || !for_peer, "what waits for the peer has a deadline");
+        fuzz::require(!driver_.m.reading() || due <= driver_.now_ms + 35'000, "that is kept");
         fuzz::require(due == 0 || due > driver_.now_ms, "a deadline that has passed has been acted upon");
         fuzz::require(!driver_.waiting || driver_.m.suspended(), "a handler that waits is known");
     }
@@ -296,29 +278,36 @@ private:
 
     void judge(bool idle) {
         const bool cut = disturbance_.time || disturbance_.cut || driver_.no_memory();
-        const auto got = read_wire(driver_.wire, site_, !cut);
+        const auto got = fuzz::wire_reader(driver_.wire, served_.site.promises(), !cut).all;
         const std::size_t own = !got.empty() && got.back().id == 0;
-        const std::size_t answers = got.size() - own;
-        if (!cut)
-            fuzz::require(answers + 1 >= site_.routed(), "each request is answered but the last, which was cut short");
-        if (!cut && idle) fuzz::require(answers == site_.routed() && !own, "each request is answered");
-        if (disturbance_.any()) return;
+        const std::size_t answers = got.size() - own, routed = served_.site.promises().size();
+        if (!cut) fuzz::require(answers + 1 >= routed, "each request is answered but the last, which was cut short");
+        if (!cut && idle) fuzz::require(answers == routed && !own, "each request is answered");
 
-        // Nothing but its bytes decides what a peer is told.
-        numbered_site plain(0, std::chrono::milliseconds(0));
+        // Nothing but its bytes decides what a peer is told, and what its requests are.
         driver::options o;
         o.bounds = options().bounds;
-        driver whole(plain.make(), o);
-        whole.receive(given_);
-        whole.finish_peer();
-        fuzz::require(got == read_wire(whole.wire, plain, true), "the answers to the same bytes are the same");
+        served whole(0, std::chrono::milliseconds(0), o);
+        whole.connection.receive(given_);
+        whole.settle();
+        while (!whole.connection.closed && whole.next()) {
+        }
+        whole.connection.finish_peer();
+        whole.settle();
+        const auto& expected = whole.site.promises();
+        for (std::size_t i = 0; i < std::min(routed, expected.size()); ++i)
+            fuzz::require(served_.site.promises()[i].target == expected[i].target, "no body is a request");
+        if (disturbance_.any()) return;
+        fuzz::require(agree(got, fuzz::wire_reader(whole.connection.wire, whole.site.promises(), true).all),
+                      "the answers to the same bytes are the same");
     }
 
     unsigned shape_;
     unsigned memory_;
-    numbered_site site_;
-    driver driver_;
+    served served_;
+    driver& driver_ = served_.connection;
     disturbance disturbance_;
+    std::size_t losses_ = 0;
     std::string_view left_;
     std::string given_;
 };
