@@ -327,4 +327,19 @@ TEST(machine_stream_out, interim) {
     EXPECT_EQ(old.wire, answer(200, "", "close"));
 }
 
+// The time of a piece that the socket does not take at all begins when it is written.
+TEST(machine_stream_out, stall_of_a_piece_that_does_not_begin_to_leave) {
+    site_driver d;
+    d.bounds.write_stall = milliseconds(30'000);
+    d.receive(get("/piece"));
+    d.write("abc");
+    d.now_ms += 60'000;
+    d.writes_itself = false;
+    d.send_most = [] { return std::size_t{0}; };
+    const std::string piece = pattern(20'000);
+    d.write(piece);
+    ASSERT_TRUE(d.blocked);
+    EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 30'000);
+}
+
 } // namespace

@@ -191,6 +191,7 @@ void machine::write_piece(turn& t, std::string_view piece) noexcept {
     if (chunked) out = write_chunk_head(out, piece.size());
     t.output_size = static_cast<std::size_t>(out - t.output.data());
     if (piece.size() > copied_piece || t.output.size() - t.output_size < piece.size() + chunk_end.size()) {
+        if (unsent_ == 0) sent_ms_ = t.now_ms; // the peer's time for it begins
         external_ = piece;
         chunk_end_left_ = chunked ? static_cast<std::uint8_t>(chunk_end.size()) : 0;
         return;
