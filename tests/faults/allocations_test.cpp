@@ -30,6 +30,11 @@ std::vector<asked> kinds() {
                    request_line("POST", "/echo-later/1", "Transfer-Encoding: chunked\r\n") + "3\r\nabc\r\n0\r\n\r\n",
                    {"abc"}});
     all.push_back({"large", request_line("GET", "/large/300000"), {large_body(300'000)}});
+    const std::string chunks = "Transfer-Encoding: chunked\r\n";
+    all.push_back({"pieces in", request_line("POST", "/pieces-in/1", "", upload), {upload}});
+    all.push_back({"pieces out", request_line("GET", "/pieces-out/100000"), {upload}});
+    all.push_back(
+        {"pieces", request_line("POST", "/pieces/1", chunks) + "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", {"abcde"}});
     all.push_back({"pipeline",
                    request_line("GET", "/plain/a") + request_line("GET", "/coroutine/b") +
                        request_line("GET", "/deferred/c") + request_line("GET", "/blocking/d"),

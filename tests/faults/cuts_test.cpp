@@ -22,6 +22,7 @@ struct script {
         std::size_t end; // of the request in `bytes`
         std::string body;
         bool to_head = false;
+        bool in_chunks = false;
     };
     std::vector<part> parts{};
     std::size_t answer = 0; // how many bytes come back
@@ -29,6 +30,11 @@ struct script {
     script& add(std::string request, std::string body, bool to_head = false) {
         bytes += request;
         parts.push_back({bytes.size(), std::move(body), to_head});
+        return *this;
+    }
+    script& add_in_chunks(std::string request, std::string body) {
+        add(std::move(request), std::move(body));
+        parts.back().in_chunks = true;
         return *this;
     }
 };
@@ -57,6 +63,15 @@ std::vector<script> scripts() {
     all.push_back(script{.name = "large"}.add(request_line("GET", "/large/300000"), large_body(300'000)));
     all.push_back(script{.name = "upload"}.add(request_line("POST", "/echo-later/1", "", large_body(150'000)),
                                                large_body(150'000)));
+    const std::string hundred = large_body(100), large = large_body(150'000);
+    all.push_back(script{.name = "pieces"}.add_in_chunks(request_line("POST", "/pieces/1", "", hundred), hundred));
+    all.push_back(script{.name = "pieces in chunks"}
+                      .add_in_chunks(chunked("/pieces/1", "12345678"), "12345678")
+                      .add(request_line("GET", "/plain/a"), "/plain/a"));
+    all.push_back(script{.name = "pieces out"}.add_in_chunks(request_line("GET", "/pieces-out/150000"), large));
+    all.push_back(script{.name = "pieces in"}.add(request_line("POST", "/pieces-in/1", "", large), large));
+    all.push_back(script{.name = "pieces that wait"}.add(
+        request_line("POST", "/pieces-in/1", "Expect: 100-continue\r\n", hundred), hundred));
     return all;
 }
 
@@ -99,14 +114,31 @@ bool receive(const client& c, std::string& into, std::size_t size) {
     return true;
 }
 
+// A request that was cut may have been answered as far as it came.
+bool begins_answer(std::string_view got, const script::part& p) {
+    const std::size_t head = got.find("\r\n\r\n");
+    if (!p.in_chunks || !got.starts_with("HTTP/1.1 200 OK\r\n") || head == std::string_view::npos) return false;
+    const in_chunks chunks(got.substr(head + 4));
+    return !chunks.wrong && chunks.size == 0 && p.body.starts_with(chunks.body);
+}
+
 // What is wrong with all that came until the end, when the requests that were whole are due an answer.
 std::string judge(std::string_view got, const script& s, std::size_t sent) {
     for (const script::part& p : s.parts) {
-        if (p.end > sent) break;
+        if (p.end > sent) {
+            if (begins_answer(got, p)) return {};
+            break;
+        }
         if (got.starts_with("HTTP/1.1 100")) got.remove_prefix(got.find("\r\n\r\n") + 4);
         const std::size_t head = got.find("\r\n\r\n");
         if (!got.starts_with("HTTP/1.1 200 OK\r\n") || head == std::string_view::npos)
             return "no answer to a whole request: " + std::string(got.substr(0, 100));
+        if (p.in_chunks) {
+            const in_chunks chunks(got.substr(head + 4));
+            if (chunks.body != p.body || chunks.size == 0) return "another body in chunks";
+            got.remove_prefix(head + 4 + chunks.size);
+            continue;
+        }
         const std::string length = "\r\nContent-Length: " + std::to_string(p.body.size()) + "\r\n";
         if (got.substr(0, head + 2).find(length) == std::string_view::npos) return "another length";
         got.remove_prefix(head + 4);

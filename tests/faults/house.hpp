@@ -5,6 +5,8 @@
 
 #include <fastserve/awaiting.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,6 +32,34 @@ inline std::size_t open_descriptors() {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
     return n;
 }
+
+// What the chunks at the beginning of `bytes` hold (RFC 9112 7.1).
+struct in_chunks {
+    std::string body;
+    std::size_t size = 0; // of all, with the last chunk and its trailer; 0: it has not come to its end
+    bool wrong = false;
+
+    explicit in_chunks(std::string_view bytes) {
+        for (std::size_t at = 0;;) {
+            const std::size_t line = bytes.find("\r\n", at);
+            if (line == bytes.npos) return;
+            std::size_t length = 0;
+            const auto r = std::from_chars(bytes.data() + at, bytes.data() + line, length, 16);
+            wrong = r.ec != std::errc() || r.ptr != bytes.data() + line;
+            at = line + 2;
+            if (wrong) return;
+            if (length == 0) {
+                const std::size_t end = bytes.find("\r\n\r\n", line);
+                if (end != bytes.npos) size = end + 4;
+                return;
+            }
+            body += bytes.substr(at, length);
+            wrong = bytes.size() >= at + length + 2 && bytes.substr(at + length, 2) != "\r\n";
+            if (wrong || bytes.size() < at + length + 2) return;
+            at += length + 2;
+        }
+    }
+};
 
 // A thread that answers what handlers deferred, a moment later.
 class answerer {
@@ -76,6 +107,8 @@ private:
 //   /plain/{id}  /at-once/{id}  /coroutine/{id}  /deferred/{id}  /blocking/{id}  /offload/{id}
 //   /echo/{id}      the body of the request, from a plain handler;  /echo-later/{id}: from a coroutine
 //   /large/{size}   so many bytes
+//   /pieces-in/{id} the body of the request, which is read in pieces;  /pieces-out/{size}: so many bytes, in pieces;
+//   /pieces/{id}    each piece as it comes
 struct house {
     // No deadline is met in a test that does not ask for one: what hangs is then seen to hang.
     static options patient(unsigned workers = 2) {
@@ -112,6 +145,38 @@ struct house {
             a.text(q.body());
         });
         app.get("/large/{size}", [](request& q, response& a) { a.text(large_body(*q.param<std::size_t>("size"))); });
+        app.post("/pieces-in/{id}",
+                 [](request& q, response& a) -> awaitable<> {
+                     std::string all;
+                     for (;;) {
+                         const auto piece = co_await q.read();
+                         if (!piece) co_return;
+                         if (piece->empty()) break;
+                         all += piece->bytes;
+                     }
+                     a.text(all);
+                 },
+                 {.body = body::streamed});
+        app.get("/pieces-out/{size}", [](request& q, response& a) -> awaitable<> {
+            // Of sizes that are copied and that are not; the last ones go with the handler.
+            const std::string all = large_body(*q.param<std::size_t>("size"));
+            std::string_view left = all;
+            for (std::size_t most = 1; !left.empty(); most = most * 5 % 40'009) {
+                if (co_await a.write(left.substr(0, most))) co_return;
+                left.remove_prefix(std::min(left.size(), most));
+            }
+            a.trailer("X-Size", std::to_string(all.size()));
+        });
+        app.post("/pieces/{id}",
+                 [](request& q, response& a) -> awaitable<> {
+                     for (;;) {
+                         const auto piece = co_await q.read();
+                         if (!piece) co_return;
+                         if (co_await a.write(piece->bytes)) co_return;
+                         if (piece->empty()) co_return;
+                     }
+                 },
+                 {.body = body::streamed});
     }
 
     // Further ports are further acceptors: while one backs off, the others go on.

@@ -60,6 +60,7 @@ private:
         std::string path; // for the report
         std::string body;
         bool to_head = false;
+        bool in_chunks = false;
     };
     enum class ending { more, half_close, says_close };
     struct peer {
@@ -80,7 +81,9 @@ private:
         p.sent = 0;
         p.awaited.clear();
         if (counts_.requests >= wanted_) return;
-        client c(ports_[counts_.connections++ % ports_.size()], below(4) == 0 ? 4096 : 0);
+        // A smaller buffer is eaten up by small chunks, each in a packet of its own; its window then never opens by a
+        // whole segment, and the system sends 2 KB a probe, which is every 0.2 s.
+        client c(ports_[counts_.connections++ % ports_.size()], below(4) == 0 ? 16 * 1024 : 0);
         if (!c.connected()) {
             tally_.fail("cannot connect");
             return;
@@ -115,7 +118,7 @@ private:
                                                       "/deferred/", "/blocking/", "/offload/"};
         const std::string id = std::to_string(++counts_.requests);
         const std::string fields = last ? "Connection: close\r\n" : "";
-        const std::size_t dice = below(10);
+        const std::size_t dice = below(12);
         if (dice < 7) {
             const std::string path = std::string(simple[dice]) + id;
             const bool to_head = below(8) == 0;
@@ -130,9 +133,19 @@ private:
             p.awaited.push_back({path, large_body(size)});
             return;
         }
-        std::string body = id + " " + large_body(below(3) == 0 ? below(60'000) : below(600));
-        const std::string path = (below(2) == 0 ? "/echo/" : "/echo-later/") + id;
         if (dice == 8) {
+            const std::size_t size = below(4) == 0 ? below(400'000) : below(40'000);
+            const std::string path = "/pieces-out/" + std::to_string(size);
+            p.out += request_line("GET", path, fields);
+            // Of nothing there is no piece.
+            p.awaited.push_back({path, large_body(size), false, size != 0});
+            return;
+        }
+        std::string body = id + " " + large_body(below(3) == 0 ? below(60'000) : below(600));
+        static constexpr std::string_view echoes[] = {"/echo/", "/echo-later/", "/pieces-in/", "/pieces/"};
+        const std::string_view kind = echoes[below(4)];
+        const std::string path = std::string(kind) + id;
+        if (dice < 10) {
             p.out += request_line("POST", path, fields, body);
         } else {
             p.out += request_line("POST", path, fields + "Transfer-Encoding: chunked\r\n");
@@ -145,7 +158,7 @@ private:
             }
             p.out += "0\r\n\r\n";
         }
-        p.awaited.push_back({path, std::move(body)});
+        p.awaited.push_back({path, std::move(body), false, kind == "/pieces/"});
     }
 
     // Both directions, as far as they go.
@@ -237,6 +250,15 @@ private:
             return verdict::over;
         }
         if (!p.in.starts_with(good)) return wrong("another status");
+        if (e.in_chunks) {
+            const in_chunks chunks(std::string_view(p.in).substr(head_size + 4));
+            if (a.field("Transfer-Encoding") != "chunked" || chunks.wrong) return wrong("no chunks");
+            if (!e.body.starts_with(chunks.body)) return wrong("another body");
+            if (chunks.size == 0) return verdict::partial;
+            if (chunks.body.size() != e.body.size()) return wrong("an end before it");
+            if (!at_end) p.in.erase(0, head_size + 4 + chunks.size);
+            return verdict::right;
+        }
         if (a.field("Content-Length") != std::to_string(e.body.size())) return wrong("another length");
         const std::string_view body = std::string_view(p.in).substr(head_size + 4);
         const std::size_t size = e.to_head ? 0 : e.body.size();

@@ -65,8 +65,10 @@ void fail_calls(unsigned percent, std::uint64_t requests) {
                  std::to_string(n.connections) + " connections";
         if (plan.injected() < requests * percent / 200) t.fail("too little went wrong");
         if (n.right < requests / 4) t.fail("too little was answered");
+        // Few shut down their sending side while little goes wrong: no client is told off.
         for (const misfortune& m : misfortunes)
-            if (m.kind != call::sendfile && m.kind != call::get_option && plan.calls(m.kind) == 0)
+            if (m.kind != call::sendfile && m.kind != call::get_option && plan.calls(m.kind) == 0 &&
+                (m.kind != call::shutdown || percent >= 10))
                 t.fail("never called: " + std::to_string(static_cast<int>(m.kind)));
     }
     if (open_descriptors() != descriptors) t.fail("descriptors stayed open");
