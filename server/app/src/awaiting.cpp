@@ -98,8 +98,10 @@ struct offloaded {
 
     static void resume(const std::shared_ptr<offloaded>& self, outcome o) {
         self->how = o;
-        // Spelled out, because an executor of any kind would need memory of its own for what is posted.
-        const auto* const loop = self->work.get_executor().template target<asio::io_context::executor_type>();
+        // Spelled out, because an executor of any kind would need memory of its own for what is posted. Kept here,
+        // because what get_executor() returns is a copy, and `loop` points into it.
+        const asio::any_io_executor executor = self->work.get_executor();
+        const auto* const loop = executor.target<asio::io_context::executor_type>();
         auto go = [self] {
             auto on = std::move(self->work); // the loop may end once the handler has
             self->handler();
@@ -107,7 +109,7 @@ struct offloaded {
         if (loop)
             asio::post(*loop, net::in_memory(self->memory, std::move(go)));
         else
-            asio::post(self->work.get_executor(), std::move(go)); // a strand's, say
+            asio::post(executor, std::move(go)); // a strand's, say
     }
 
     Handler handler;
