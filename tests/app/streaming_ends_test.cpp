@@ -47,7 +47,7 @@ TEST(StreamingEnds, ReachThoseWhoAreNotCancelled) {
         streamed);
     s.start();
     for (const std::string& sent : {request_line("GET", "/impatient"), request_line("GET", "/stubborn"),
-                                   request_line("POST", "/stubborn", "Content-Length: 5\r\n")}) {
+                                    request_line("POST", "/stubborn", "Content-Length: 5\r\n")}) {
         client c(s.port, 8 * 1024);
         c.send(sent);
         EXPECT_TRUE(eventually([&] { return s.suspended() == 1; }));
