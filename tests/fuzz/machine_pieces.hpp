@@ -139,7 +139,7 @@ public:
         require(driver_.pieces.size() == ++pieces_, "it gets what it asked for, once");
         const std::string& piece = driver_.pieces.back();
         out_ += piece;
-        if (!piece.empty()) return;
+        if (!piece.empty() || at_end_) return; // who asks again is told again
         at_end_ = true;
         out_ += pattern(tail_);
     }
