@@ -64,7 +64,7 @@ public:
     }
     // At most `most` of what there is, maybe nothing.
     void write(std::size_t most) {
-        if (busy()) return;
+        if (busy() || (says_length_ && !at_end_)) return; // it does not know the length yet
         machine_test::exchange& x = *driver_.waiting;
         const std::size_t size = std::min(most, out_.size() - sent_);
         if (!begun_) {
