@@ -202,6 +202,20 @@ TEST(machine_stream_in, answer_that_begins_before_continue) {
     EXPECT_TRUE(sends.wire.ends_with("0\r\n\r\n" + hello));
 }
 
+// Whether any of it had come when the handler ended makes no difference.
+TEST(machine_stream_in, unwanted_body_that_comes_late) {
+    for (const std::string& sent : {post("/piece", get("/500")), post_chunks("/piece", get("/500"), 7)}) {
+        for (std::size_t at = sent.find("\r\n\r\n") + 4; at != sent.size(); ++at) {
+            site_driver d;
+            d.receive(std::string_view(sent).substr(0, at));
+            d.finish();
+            d.receive(std::string_view(sent).substr(at));
+            d.receive(get("/hello"));
+            ASSERT_EQ(d.wire, done + hello) << at;
+        }
+    }
+}
+
 TEST(machine_stream_in, too_large) {
     site_driver d;
     d.body_bytes = 10;
