@@ -9,6 +9,13 @@
 //     /echo        any method: the body comes back   /redirect?to=X    302 with that Location
 //     /small       the same, of 1 KiB at most        /static/NAME      a file of a folder that it makes (folder.hpp)
 //     /get-only    GET and HEAD: 200                 anything else     404
+//
+// and in pieces
+//
+//     /stream-echo   any method: each piece of the body comes back as it comes
+//     /stream-refuse any method: 403, and the body is not read
+//     /stream        GET and HEAD: "hello world"     /early    GET: 103 with a Link, then 200
+//     /trailer       GET: "hello", and X-Sum behind it
 #include "files.hpp"
 #include "folder.hpp"
 
@@ -40,6 +47,36 @@ void redirect(fastserve::request& q, fastserve::response& r) {
         return;
     }
     r.redirect(*to);
+}
+
+fastserve::awaitable<> stream_echo(fastserve::request& q, fastserve::response& r) {
+    for (;;) {
+        const auto piece = co_await q.read();
+        if (!piece) co_return;
+        if (co_await r.write(piece->bytes)) co_return;
+        if (piece->empty()) co_return;
+    }
+}
+
+fastserve::awaitable<> stream_refuse(fastserve::request&, fastserve::response& r) {
+    r.status(403).text("not wanted\n");
+    co_return;
+}
+
+fastserve::awaitable<> stream(fastserve::request&, fastserve::response& r) {
+    for (const char* const piece : {"hello", "", " ", "world"})
+        if (co_await r.write(piece)) co_return;
+}
+
+fastserve::awaitable<> early(fastserve::request&, fastserve::response& r) {
+    r.add("Link", "</style.css>; rel=preload; as=style");
+    const fastserve::error_code failed = co_await r.interim(103);
+    if (!failed) r.text("late");
+}
+
+fastserve::awaitable<> trailer(fastserve::request&, fastserve::response& r) {
+    const fastserve::error_code failed = co_await r.write("hello");
+    if (!failed) r.trailer("X-Sum", "5");
 }
 
 // Until one of `signals` comes, or standard input ends: a pipe, as /dev/null has ended from the beginning.
@@ -80,6 +117,11 @@ int main(int argc, char** argv) {
     app.get("/204", [](fastserve::request&, fastserve::response& r) { r.status(204).text("no content\n"); });
     app.get("/205", [](fastserve::request&, fastserve::response& r) { r.status(205).text("reset content\n"); });
     app.get("/redirect", redirect);
+    app.any("/stream-echo", stream_echo, {.body = fastserve::body::streamed});
+    app.any("/stream-refuse", stream_refuse, {.body = fastserve::body::streamed});
+    app.get("/stream", stream);
+    app.get("/early", early);
+    app.get("/trailer", trailer);
     app.get("/static/{name...}",
             [&folder](fastserve::request& q, fastserve::response& r) { wire::serve_file(folder.root(), q, r); });
 

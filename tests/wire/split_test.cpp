@@ -27,7 +27,7 @@ const std::vector<wire_case>& cases() {
     return all;
 }
 
-enum class kind { plain, owned, suspended };
+enum class kind { plain, owned, suspended, streamed };
 
 // What fixture.cpp serves, without its files, decided and answered on the machine itself.
 decision route(exchange& x, kind k) {
@@ -44,11 +44,14 @@ decision route(exchange& x, kind k) {
     if (!path) return answered(400);
     if (*path == "*") return answered(204);
     if (h.method == verb::connect || h.method == verb::trace) return answered(405);
-    if (*path == "/echo" || *path == "/small") {
+    if (*path == "/stream-refuse") return answered(403);
+    if (*path == "/echo" || *path == "/small" || *path == "/stream-echo") {
         if (*path == "/small") d.body_bytes = 1024;
+        d.streamed = k == kind::streamed;
         return d;
     }
-    constexpr std::string_view others[] = {"/", "/get-only", "/204", "/205", "/redirect"};
+    constexpr std::string_view others[] = {"/",         "/get-only", "/204",   "/205",
+                                           "/redirect", "/stream",   "/early", "/trailer"};
     if (std::find(std::begin(others), std::end(others), *path) == std::end(others)) return answered(404);
     if (h.method == verb::options) return answered(204);
     return h.method == verb::get || h.method == verb::head ? d : answered(405);
@@ -56,7 +59,7 @@ decision route(exchange& x, kind k) {
 
 void handle(exchange& x) {
     const auto path = x.head.path();
-    if (path == "/echo" || path == "/small") {
+    if (path == "/echo" || path == "/small" || path == "/stream-echo") {
         x.response.body(x.body);
     } else if (path == "/204" || path == "/205") {
         x.response.status(path == "/204" ? 204 : 205);
@@ -70,8 +73,9 @@ void handle(exchange& x) {
 site serve(kind k) {
     return {[k](exchange& x) { return route(x, k); },
             [k](exchange& x) {
-                if (k != kind::suspended) handle(x);
-                return k != kind::suspended;
+                const bool later = k == kind::suspended || k == kind::streamed;
+                if (!later) handle(x);
+                return !later;
             },
             handle};
 }
@@ -79,7 +83,7 @@ site serve(kind k) {
 // A connection after the other, on one machine.
 class peer {
 public:
-    explicit peer(kind k) : driver_(serve(k)) {}
+    explicit peer(kind k) : streams_(k == kind::streamed), driver_(serve(k)) {}
 
     struct result {
         std::string wire; // without interim answers: whether one is due depends on what has arrived
@@ -94,6 +98,9 @@ public:
     template <class Cut>
     result send(const wire_case& c, Cut next_cut) {
         driver_.reopen();
+        driver_.pieces.clear();
+        body_.clear();
+        taken_ = 0;
         for (std::size_t at = 0; at < c.send.size() && !over();) {
             const std::size_t to = std::min(next_cut(at), c.send.size());
             receive(std::string_view(c.send).substr(at, to - at));
@@ -126,14 +133,33 @@ private:
         }
     }
     void finish_handlers() {
-        while (driver_.waiting && !driver_.closed) driver_.finish();
+        while (driver_.waiting && !driver_.closed) {
+            if (driver_.waiting->body_open || driver_.waiting->body_waits) {
+                // All that has come; the answer is made of it when it is whole, whatever its pieces were.
+                const std::size_t before = driver_.pieces.size();
+                if (!driver_.m.reading()) driver_.want_body();
+                for (; taken_ < driver_.pieces.size(); ++taken_) body_ += driver_.pieces[taken_];
+                if (driver_.pieces.size() == before) return;
+                continue;
+            }
+            for (; taken_ < driver_.pieces.size(); ++taken_) body_ += driver_.pieces[taken_];
+            if (streams_ && !body_.empty()) {
+                driver_.waiting->response.content_length(body_.size());
+                driver_.write(body_);
+            }
+            body_.clear();
+            driver_.finish();
+        }
     }
     static std::string without(std::string text, std::string_view line) {
         for (std::size_t at; (at = text.find(line)) != std::string::npos;) text.erase(at, line.size());
         return text;
     }
 
+    bool streams_;
     driver driver_;
+    std::string body_; // of a streamed request, as far as it was taken
+    std::size_t taken_ = 0;
 };
 
 int first_status(std::string_view wire) {
@@ -183,7 +209,7 @@ TEST(wire_split, every_position) {
 }
 
 TEST(wire_split, byte_by_byte_into_every_kind_of_handler) {
-    for (const kind k : {kind::plain, kind::owned, kind::suspended}) {
+    for (const kind k : {kind::plain, kind::owned, kind::suspended, kind::streamed}) {
         peer p(k);
         for (const wire_case& c : cases()) {
             const peer::result whole = p.send_whole(c);
