@@ -298,6 +298,7 @@ private:
                 continue;
             case action::body:
                 pieces.emplace_back(m.current()->body);
+                next_ = {action::wait};
                 return;
             case action::linger:
             case action::close:

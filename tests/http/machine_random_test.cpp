@@ -37,6 +37,7 @@ private:
 
     void add(bool last) {
         const std::string hello = ok("hello world");
+        if (one_in(4)) return add_pieces();
         switch (below(last ? 12 : 9)) {
         case 0:
             sent += get(path("hello"));
@@ -109,11 +110,64 @@ private:
         }
     }
 
+    // A handler that reads all of its body in pieces and sends it back in one or more, of an announced length.
+    void add_pieces() {
+        const std::string body = pattern(size(70'000));
+        const std::string fields = one_in(4) && !body.empty() ? "Expect: 100-continue\r\n" : "";
+        sent += one_in(2) ? post("/piece", body, fields) : post_chunks("/piece", body, 1 + size(body.size()), fields);
+        expected += ok(body);
+    }
+
     std::mt19937_64 random_;
 };
 
-std::string without_continue(std::string wire) {
-    for (std::size_t at = 0; (at = wire.find(continue_text, at)) != wire.npos;) wire.erase(at, continue_text.size());
+// The handlers of /piece.
+class piece_echo {
+public:
+    piece_echo(conversation& c, site_driver& d) : c_(c), d_(d) {}
+
+    bool works() const { return d_.waiting && begins(*d_.waiting, "/piece"); }
+    // Does something, if it is its turn.
+    void step() {
+        if (d_.written == mark_) return; // what it has lent is not out
+        while (taken_ != d_.pieces.size()) {
+            body_ += d_.pieces[taken_];
+            at_end_ = d_.pieces[taken_++].empty();
+        }
+        if (!at_end_ && c_.one_in(5) && !begun_) return interim();
+        if (!at_end_) return d_.want_body();
+        if (!begun_ || sent_ != body_.size()) return write();
+        body_.clear();
+        sent_ = 0;
+        at_end_ = begun_ = false;
+        d_.finish();
+    }
+
+private:
+    void interim() { // it gives up waiting for a while
+        mark_ = d_.written;
+        d_.interim(103);
+    }
+    void write() {
+        if (!begun_) d_.waiting->response.content_length(body_.size());
+        begun_ = true;
+        lent_ = body_.substr(sent_, c_.one_in(2) ? body_.npos : c_.size(40'000));
+        sent_ += lent_.size();
+        mark_ = d_.written;
+        d_.write(lent_);
+        if (d_.written != mark_) std::fill(lent_.begin(), lent_.end(), '!');
+    }
+
+    conversation& c_;
+    site_driver& d_;
+    std::string body_, lent_;
+    std::size_t taken_ = 0, sent_ = 0, mark_ = std::size_t(-1);
+    bool at_end_ = false, begun_ = false;
+};
+
+std::string without_interim(std::string wire) {
+    for (const std::string_view text : {continue_text, std::string_view("HTTP/1.1 103 Early Hints\r\n\r\n")})
+        for (std::size_t at = 0; (at = wire.find(text, at)) != wire.npos;) wire.erase(at, text.size());
     return wire;
 }
 
@@ -127,9 +181,10 @@ void converse(std::uint64_t seed) {
         return c.one_in(4) ? unlimited : c.size(20'000) + (d.writes_itself || !c.one_in(4) ? least : 0);
     };
     const bool whole = c.one_in(3);
+    piece_echo handler(c, d);
     for (std::string_view left = c.sent; !left.empty() || d.waiting || d.blocked;) {
         const std::size_t choice = c.below(3);
-        if (choice == 0 && d.waiting) d.finish();
+        if (choice == 0 && d.waiting) handler.works() ? handler.step() : d.finish();
         if (choice == 1 && d.blocked) d.writable();
         if (choice != 2 || left.empty()) continue;
         d.receive_most = 1 + c.size(30'000);
@@ -137,7 +192,7 @@ void converse(std::uint64_t seed) {
         d.receive(piece);
         left.remove_prefix(piece.size());
     }
-    ASSERT_EQ(without_continue(d.wire), c.expected);
+    ASSERT_EQ(without_interim(d.wire), c.expected);
     ASSERT_EQ(d.closed, c.closes);
     ASSERT_EQ(d.shut, c.lingers);
     ASSERT_EQ(d.m.idle(), !c.closes && !c.lingers);
