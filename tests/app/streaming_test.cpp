@@ -294,6 +294,26 @@ TEST(Streaming, LengthTrailersAndNoBody) {
     EXPECT_NE(c.unread().find("\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n"), std::string::npos) << c.unread();
 }
 
+// A handler need not know that its body is dropped.
+TEST(Streaming, HeadOfALengthInSeveralPieces) {
+    site s;
+    std::atomic<int> written{0};
+    s.app.get("/two", [&](request&, response& a) -> awaitable<> {
+        a.content_length(6);
+        for (const std::string_view piece : {"abc", "def"}) {
+            const error_code failed = co_await a.write(piece);
+            written += !failed;
+        }
+    });
+    s.start();
+    client c = s.connect();
+    EXPECT_EQ(c.get("/two").body, "abcdef");
+    c.send(request_line("HEAD", "/two"));
+    EXPECT_EQ(c.read(true).field("Content-Length"), "6");
+    EXPECT_EQ(c.get("/two").body, "abcdef");
+    EXPECT_TRUE(eventually([&] { return written == 6; }));
+}
+
 TEST(Streaming, WhatFailsHalfWayIsCut) {
     site s;
     s.app.get("/throws", [](request&, response& a) -> awaitable<> {
