@@ -180,5 +180,24 @@ TEST_F(Allocation, NoneForACoroutineThatAwaitsATimer) {
     EXPECT_EQ(for_requests(request_line("GET", "/"), "waited"), 0U);
 }
 
+// read() and write() are coroutines of their own, with the wait in a second frame, and Asio keeps two frames a thread
+// for reuse: those are the handler's and the one that started it. What two reads and a write cost is bounded here.
+TEST_F(Allocation, AtMostEightForAnEchoInOnePiece) {
+    s.app.post("/echo",
+               [](request& q, response& a) -> awaitable<> {
+                   for (;;) {
+                       const auto piece = co_await q.read();
+                       if (!piece || piece->empty()) co_return;
+                       const error_code failed = co_await a.write(piece->bytes);
+                       if (failed) co_return;
+                   }
+               },
+               {.body = body::streamed});
+    s.start();
+    const std::string body(500, 'b');
+    // A read that brings a piece, a write, and a read that brings the end and waits for nothing.
+    EXPECT_LE(for_requests(request_line("POST", "/echo", "", body), body), 8U * requests);
+}
+
 } // namespace
 } // namespace fastserve::test
