@@ -92,8 +92,9 @@ public:
     //
     // Errors, never thrown: disconnected, busy, too_long.
     //
-    // g++ 12 evaluates a co_await behind && in the condition of a loop even where the left side is false, so that
-    // while (more() && !co_await a.write(x)) sends one piece too many: give the write a statement of its own.
+    // g++ 12 miscompiles a co_await that is a condition by itself: if (co_await a.write(x)) may crash, also with Asio
+    // alone, and while (more() && !co_await a.write(x)) may send one piece too many. Give the error a name:
+    //     if (const error_code failed = co_await a.write(x)) co_return;
     awaitable<error_code> write(std::string_view);
     // The length of a body in pieces, if it is known.
     response& content_length(std::uint64_t bytes);
