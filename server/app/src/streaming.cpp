@@ -146,10 +146,7 @@ awaitable<error_code> response::write(std::string_view piece) {
     if (x.orphaned) co_return detail::disconnected(x);
     if (x.waits) co_return make_error_code(errc::busy);
     const auto length = x.response.content_length();
-    // To HEAD nothing is left to be sent once the head is, and what is written is dropped.
-    const bool counts = !x.head_sent || x.head.method != http::verb::head;
-    if (length && counts && piece.size() > (x.head_sent ? x.outgoing_left : *length))
-        co_return make_error_code(errc::too_long);
+    if (length && piece.size() > (x.head_sent ? x.outgoing_left : *length)) co_return make_error_code(errc::too_long);
     x.outgoing = piece;
     co_await detail::wait_for(x, net::ask::write);
     if (x.orphaned) co_return detail::disconnected(x);
