@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 """What a public header costs whoever includes it.
 
-    headers.py alone --compiler CXX [--system DIR]... INCLUDE_DIR...   each compiles as the first thing of a file
-    headers.py cost  --compiler CXX [--system DIR]... INCLUDE_DIR...   none costs more than twice BASELINE
+    headers.py --compiler CXX [--system DIR]... INCLUDE_DIR...
+
+Each compiles as the first thing of a file, and none costs more than twice BASELINE.
 
 Every INCLUDE_DIR is on the path of every header. Warnings are errors. Exits 1 if a header fails, or if there is none.
 """
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # The standard headers that the signatures of the library are written with; a program that uses it has most of them.
@@ -57,16 +56,11 @@ def including(*names: str) -> str:
     return "".join(f"#include <{name}>\n" for name in names)
 
 
-def alone(compiler: Compiler, headers: list[str]) -> list[str]:
-    """What is wrong with each header that does not compile alone. It is included twice: its guard is tested with it."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        faults = pool.map(lambda name: compiler.check(including(name, name)), headers)
-        return [f"<{name}> does not compile alone:\n{fault}" for name, fault in zip(headers, faults) if fault]
+def check(compiler: Compiler, headers: list[str], baseline: tuple[str, ...] = BASELINE, factor: float = FACTOR,
+          report=lambda line: None) -> list[str]:
+    """What is wrong with each header that does not compile alone, or costs more than `factor` times the baseline.
 
-
-def cost(compiler: Compiler, headers: list[str], baseline: tuple[str, ...] = BASELINE, factor: float = FACTOR,
-         report=lambda line: None) -> list[str]:
-    """A line for each header that costs more than `factor` times the baseline.
+    Each is included twice: its guard is tested with it.
 
     Other programs on the machine can only make a run slower, so the least of several runs is nearest to the truth. The
     baseline is measured between the headers all along; only what looks too dear is measured again.
@@ -74,24 +68,27 @@ def cost(compiler: Compiler, headers: list[str], baseline: tuple[str, ...] = BAS
     base_text = including(*baseline)
     base = min(compiler.seconds(base_text) for _ in range(3))
     least = {}
+    faults = []
     for index, name in enumerate(headers):
-        least[name] = compiler.seconds(including(name))
+        try:
+            least[name] = compiler.seconds(including(name, name))
+        except RuntimeError as fault:
+            faults.append(f"<{name}> does not compile alone:\n{fault}")
         if index % 4 == 3:
             base = min(base, compiler.seconds(base_text))
     for _ in range(5):
-        for name in [name for name in headers if least[name] > factor * base]:
+        for name in [name for name in least if least[name] > factor * base]:
             least[name] = min(least[name], compiler.seconds(including(name)))
             base = min(base, compiler.seconds(base_text))
     report(f"baseline {base:.3f} s, at most {factor * base:.3f} s")
-    for name in sorted(headers, key=least.get, reverse=True):
+    for name in sorted(least, key=least.get, reverse=True):
         report(f"{least[name]:.3f} s  {least[name] / base:4.2f} x  <{name}>")
-    return [f"<{name}> costs {least[name] / base:.2f} times the standard headers ({least[name]:.3f} s)"
-            for name in headers if least[name] > factor * base]
+    return faults + [f"<{name}> costs {least[name] / base:.2f} times the standard headers ({least[name]:.3f} s)"
+                     for name in least if least[name] > factor * base]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("alone", "cost"))
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--system", action="append", default=[])
     parser.add_argument("include_dirs", nargs="+")
@@ -101,10 +98,7 @@ def main() -> int:
     if not headers:
         print("no header found")
         return 1
-    if arguments.what == "alone":
-        faults = alone(compiler, headers)
-    else:
-        faults = cost(compiler, headers, report=print)
+    faults = check(compiler, headers, report=print)
     print("\n".join(faults) if faults else f"{len(headers)} headers are as they should be")
     return 1 if faults else 0
 

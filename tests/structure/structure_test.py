@@ -133,13 +133,13 @@ class Headers(Tree):
         self.write("bare.hpp", "struct twice {};\n")
         self.write("warned.hpp", "#pragma once\ninline int f(long x) { return x; }\n")
         found = headers.headers_of([str(self.root)])
-        faults = headers.alone(self.compiler(), found)
+        faults = headers.check(self.compiler(), found)
         self.assertEqual([fault.split(">")[0] for fault in faults], ["<bare.hpp", "<needy.hpp", "<warned.hpp"])
 
     def test_a_header_that_costs_too_much(self):
         self.write("light.hpp", "#pragma once\n#include <cstddef>\n")
         self.write("heavy.hpp", "#pragma once\n#include <regex>\n#include <filesystem>\n#include <functional>\n")
-        faults = headers.cost(self.compiler(), ["light.hpp", "heavy.hpp"], baseline=("string",))
+        faults = headers.check(self.compiler(), ["light.hpp", "heavy.hpp"], baseline=("string",))
         self.assertEqual(len(faults), 1, faults)
         self.assertIn("<heavy.hpp>", faults[0])
 
