@@ -69,7 +69,7 @@ TEST(Streaming, ReadsWhateverTheFraming) {
     s.app.get("/measure", measure, streamed);
     s.start();
     client c = s.connect();
-    for (const std::size_t size : {0, 1, 1'000, 100'000, 9'000'000}) {
+    for (const std::size_t size : {0U, 1U, 1'000U, 100'000U, 9'000'000U}) {
         const std::string body = pattern(size);
         c.send(request_line("POST", "/measure", "Content-Length: " + std::to_string(size) + "\r\n") + body);
         EXPECT_EQ(c.read().body, measured(body)) << size << ": more than the limit of whole bodies";
@@ -158,7 +158,7 @@ TEST(Streaming, LimitOfTheRoute) {
                },
                {.body = body::streamed, .max_body = 1'000});
     s.start();
-    for (const std::size_t size : {999, 1'000, 1'001}) {
+    for (const std::size_t size : {999U, 1'000U, 1'001U}) {
         const int status = size > 1'000 ? 413 : 200;
         EXPECT_EQ(s.send(request_line("POST", "/small", "", pattern(size))).status, status) << size;
         const std::string head = request_line("POST", "/small", "Transfer-Encoding: chunked\r\n");
