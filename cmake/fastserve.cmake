@@ -2,13 +2,11 @@
 
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# A compiler cache where there is one. Two of the settings let clones in different folders share it, the third lets it
-# see through precompiled headers.
+# A compiler cache where there is one. The two settings let clones in different folders share it.
 find_program(FASTSERVE_CCACHE ccache)
 if(PROJECT_IS_TOP_LEVEL AND FASTSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${FASTSERVE_CCACHE})
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${FASTSERVE_CCACHE})
 endif()
 
 # Warnings, sanitizers and LTO: PRIVATE to the target that names them.
@@ -79,13 +77,13 @@ function(fastserve_program)
   fastserve_use_mimalloc(fastserve_program)
 endfunction()
 
-# fastserve_test(name [SERIAL] [UNSANITIZED] [TIMEOUT seconds] [PRECOMPILE header | PRECOMPILED_BY test]
-# SOURCES a.cpp ... DEPENDS fastserve::x ...): a GoogleTest binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces malloc, which
+# fastserve_test(name [SERIAL] [UNSANITIZED] [JOINED] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a
+# GoogleTest binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces malloc, which
 # under a sanitizer is the sanitizer's, so such a build goes without it (a replaced operator new is no obstacle).
-# PRECOMPILE: the header that its sources begin with is read once for all of them, and for the tests that say
-# PRECOMPILED_BY. A binary in which no test ran has failed.
+# JOINED: its sources are compiled four at a time, since most of the time goes into what they include; names that two of
+# them have in an unnamed namespace meet. A binary in which no test ran has failed.
 function(fastserve_test name)
-  cmake_parse_arguments(arg "SERIAL;UNSANITIZED" "TIMEOUT;PRECOMPILE;PRECOMPILED_BY" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;UNSANITIZED;JOINED" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(arg_UNSANITIZED AND FASTSERVE_SANITIZE)
     return()
   endif()
@@ -96,15 +94,11 @@ function(fastserve_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest GTest::gtest_main)
   fastserve_private_options(${name})
-  if(arg_PRECOMPILE)
-    target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
+  if(arg_JOINED AND NOT FASTSERVE_SANITIZE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-      target_compile_options(${name} PRIVATE -fpch-preprocess) # for the compiler cache
-    endif()
-  elseif(arg_PRECOMPILED_BY)
-    target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-      target_compile_options(${name} PRIVATE -fpch-preprocess)
+      # It takes what is unnamed in a joined source for a header's.
+      target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
     endif()
   endif()
   add_test(NAME ${name} COMMAND ${name})

@@ -93,6 +93,8 @@ private:
     }
 };
 
+inline constexpr route_options streamed{.body = body::streamed};
+
 // Where handlers leave their responders for the test.
 class shelf {
 public:

@@ -19,8 +19,6 @@ using namespace std::chrono_literals;
 using namespace boost::asio::experimental::awaitable_operators;
 namespace asio = boost::asio;
 
-constexpr route_options streamed{.body = body::streamed};
-
 // What waits and is not cancelled, because it was cancelled before in vain or has said that it will not be, hears of
 // the end of its connection all the same.
 TEST(StreamingEnds, ReachThoseWhoAreNotCancelled) {

@@ -29,8 +29,6 @@ std::string in_chunks(std::string_view body, std::size_t most) {
     return text + "0\r\n\r\n";
 }
 
-constexpr route_options streamed{.body = body::streamed};
-
 // Sends back what it gets, piece by piece.
 awaitable<> echo(request& q, response& a) {
     for (;;) {

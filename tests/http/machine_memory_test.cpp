@@ -62,7 +62,6 @@ struct scenario {
 };
 
 std::vector<scenario> scenarios() {
-    const std::string hello = ok("hello world");
     const std::string owned = ok(reported("GET", "/owned/report", "", ""));
     const std::string later = ok(reported("GET", "/later/report", "", ""));
     const std::string body = pattern(9'000);

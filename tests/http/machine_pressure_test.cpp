@@ -5,13 +5,7 @@ namespace {
 
 using namespace machine_test;
 
-std::string repeated(std::string_view text, std::size_t count) {
-    std::string all;
-    for (std::size_t i = 0; i != count; ++i) all += text;
-    return all;
-}
 
-const std::string hello = ok("hello world");
 
 TEST(machine_pressure, a_long_pipeline_takes_turns) {
     site_driver d({.input_bytes = 64 * 1024, .output_bytes = 256 * 1024});

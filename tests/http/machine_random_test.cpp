@@ -36,7 +36,6 @@ private:
     }
 
     void add(bool last) {
-        const std::string hello = ok("hello world");
         if (one_in(4)) return add_pieces();
         switch (below(last ? 12 : 9)) {
         case 0:

@@ -27,6 +27,8 @@ inline std::string ok(std::string_view body, std::string_view connection = {}) {
     return answer(200, body, connection);
 }
 
+inline const std::string hello = ok("hello world");
+
 // An answer of the machine itself, after which it closes.
 inline std::string refused(int status, bool head_only = false) {
     std::string text = "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason(status)) + "\r\n" + date_lines();
@@ -45,6 +47,12 @@ inline std::string pattern(std::size_t size) {
     for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i * 2'654'435'761U) + '/';
     text.resize(size);
     return text;
+}
+
+inline std::string repeated(std::string_view text, std::size_t count) {
+    std::string all;
+    for (std::size_t i = 0; i != count; ++i) all += text;
+    return all;
 }
 
 // All that a handler can see of its request.

@@ -9,7 +9,6 @@ namespace {
 using namespace machine_test;
 using std::chrono::milliseconds;
 
-const std::string hello = ok("hello world");
 const std::string done = ok("");
 
 std::string joined(const std::vector<std::string>& pieces) {

@@ -8,7 +8,6 @@ namespace {
 using namespace machine_test;
 using std::chrono::milliseconds;
 
-const std::string hello = ok("hello world");
 
 std::string streamed_head(std::string_view framing, int status = 200) {
     return "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason(status)) + "\r\n" + date_lines() +
@@ -18,19 +17,19 @@ std::string chunk(std::string_view bytes) {
     char size[18];
     return std::string(size, write_chunk_head(size, bytes.size())) + std::string(bytes) + "\r\n";
 }
-const std::string chunked = "Transfer-Encoding: chunked\r\n";
+const std::string in_chunks = "Transfer-Encoding: chunked\r\n";
 
 TEST(machine_stream_out, chunks) {
     site_driver d;
     d.receive(get("/piece") + get("/hello"));
     d.write("abc");
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc")) << "each piece is sent when it is written";
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc")) << "each piece is sent when it is written";
     d.write("");
     d.write("defgh");
     EXPECT_EQ(d.written, 3U);
     d.waiting->trailers.add("X-Sum", "7");
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc") + chunk("defgh") + "0\r\nX-Sum: 7\r\n\r\n" + hello);
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc") + chunk("defgh") + "0\r\nX-Sum: 7\r\n\r\n" + hello);
     EXPECT_TRUE(d.m.idle());
     EXPECT_EQ(d.m.requests(), 2U);
 }
@@ -62,7 +61,7 @@ TEST(machine_stream_out, the_next_exchange_knows_nothing_of_it) {
     d.receive(get("/piece"));
     d.write("x");
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("x") + "0\r\n\r\n");
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("x") + "0\r\n\r\n");
 }
 
 // A handler writes the same to HEAD as to GET.
@@ -103,7 +102,7 @@ TEST(machine_stream_out, broken_has_no_last_chunk) {
     d.write("abc");
     d.waiting->broken = true;
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc"));
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc"));
     EXPECT_TRUE(d.closed);
 }
 
@@ -113,7 +112,7 @@ TEST(machine_stream_out, no_body_where_there_is_none) {
     head.write("abc");
     head.write("def");
     head.finish();
-    EXPECT_EQ(head.wire, streamed_head(chunked) + hello);
+    EXPECT_EQ(head.wire, streamed_head(in_chunks) + hello);
 
     site_driver with_length;
     with_length.receive("HEAD /piece HTTP/1.1\r\nHost: a\r\n\r\n" + get("/hello"));
@@ -152,7 +151,7 @@ TEST(machine_stream_out, ends_with_the_connection_for_1_0) {
 TEST(machine_stream_out, every_short_send) {
     for (const std::size_t size : {std::size_t{3}, std::size_t{20'000}}) {
         const std::string piece = pattern(size);
-        const std::string expected = streamed_head(chunked) + chunk(piece) + chunk("end") + "0\r\n\r\n" + hello;
+        const std::string expected = streamed_head(in_chunks) + chunk(piece) + chunk("end") + "0\r\n\r\n" + hello;
         for (std::size_t first = 0; first < expected.size() - hello.size(); first += size < 100 ? 1 : 97) {
             site_driver d;
             d.writes_itself = false;
@@ -186,7 +185,7 @@ TEST(machine_stream_out, every_short_send) {
     const std::string piece = pattern(20'000);
     d.write(piece);
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk(piece) + "0\r\n\r\n");
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk(piece) + "0\r\n\r\n");
 }
 
 TEST(machine_stream_out, large_pieces_are_not_copied) {
@@ -227,7 +226,7 @@ TEST(machine_stream_out, deadline_of_a_handler_that_has_begun) {
     d.receive(get("/piece"));
     d.write("abc");
     EXPECT_TRUE(d.advance_to(d.now_ms + 300));
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc")) << "no second answer";
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc")) << "no second answer";
     EXPECT_TRUE(d.closed);
     EXPECT_EQ(d.detached.size(), 1U);
 }
@@ -261,7 +260,7 @@ TEST(machine_stream_out, half_closed_peer_gets_all_of_it) {
     EXPECT_TRUE(d.waiting->peer_finished);
     d.write("def");
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc") + chunk("def") + "0\r\n\r\n");
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc") + chunk("def") + "0\r\n\r\n");
     EXPECT_TRUE(d.closed);
 }
 
@@ -271,7 +270,7 @@ TEST(machine_stream_out, draining_is_said_while_it_can_be) {
     d.draining = true;
     d.write("abc");
     d.finish();
-    EXPECT_EQ(d.wire, streamed_head("Connection: close\r\n" + chunked) + chunk("abc") + "0\r\n\r\n");
+    EXPECT_EQ(d.wire, streamed_head("Connection: close\r\n" + in_chunks) + chunk("abc") + "0\r\n\r\n");
     EXPECT_TRUE(d.shut);
 }
 
@@ -279,7 +278,7 @@ TEST(machine_stream_out, echo_in_pieces) {
     site_driver d;
     const std::string body = pattern(100'000);
     d.receive(post_chunks("/piece", body, 7'000) + get("/hello"));
-    std::string expected = streamed_head(chunked);
+    std::string expected = streamed_head(in_chunks);
     for (;;) {
         d.want_body();
         ASSERT_FALSE(d.m.reading());
@@ -299,7 +298,7 @@ TEST(machine_stream_out, body_fails_behind_the_head) {
     d.write("abc");
     d.want_body();
     d.receive("x\r\n");
-    EXPECT_EQ(d.wire, streamed_head(chunked) + chunk("abc"));
+    EXPECT_EQ(d.wire, streamed_head(in_chunks) + chunk("abc"));
     EXPECT_TRUE(d.closed);
     ASSERT_EQ(d.detached.size(), 1U);
     EXPECT_EQ(d.detached[0]->body_error, errc::bad_chunk_size);

@@ -5,7 +5,6 @@ namespace {
 
 using namespace machine_test;
 
-const std::string hello = ok("hello world");
 
 TEST(machine_suspended, finished_answers_do_not_wait) {
     site_driver d;

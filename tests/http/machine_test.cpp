@@ -28,14 +28,8 @@ void receive(site_driver& d, std::string_view bytes) {
     while (d.waiting) d.finish();
 }
 
-std::string repeated(std::string_view text, std::size_t count) {
-    std::string all;
-    for (std::size_t i = 0; i != count; ++i) all += text;
-    return all;
-}
 
 std::vector<script> scripts() {
-    const std::string hello = ok("hello world");
     const std::string large = pattern(20'000);
     std::vector<script> all{
         {"one request", get("/hello"), hello},

@@ -6,7 +6,6 @@ namespace {
 using namespace machine_test;
 using namespace std::chrono_literals;
 
-const std::string hello = ok("hello world");
 
 class machine_time : public testing::Test {
 protected:
