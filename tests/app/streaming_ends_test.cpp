@@ -22,8 +22,8 @@ namespace asio = boost::asio;
 // What waits and is not cancelled, because it was cancelled before in vain or has said that it will not be, hears of
 // the end of its connection all the same.
 TEST(StreamingEnds, ReachThoseWhoAreNotCancelled) {
-    site s;
     std::atomic<int> told{0};
+    site s;
     s.app.get("/impatient", [&](request&, response& a) -> awaitable<> {
         const std::string piece(8'000'000, 'x');
         const auto first = co_await (a.write(piece) || awaitable<>(sleep_for(1ms)));
@@ -60,8 +60,8 @@ TEST(StreamingEnds, ReachThoseWhoAreNotCancelled) {
 }
 
 TEST(StreamingEnds, ServerStopsWhileNobodyIsCancelled) {
-    site s{{.workers = 1, .grace = 50ms}};
     std::atomic<bool> told{false};
+    site s{{.workers = 1, .grace = 50ms}};
     s.app.post(
         "/stubborn",
         [&](request& q, response&) -> awaitable<> {
@@ -79,8 +79,8 @@ TEST(StreamingEnds, ServerStopsWhileNobodyIsCancelled) {
 
 // A read that was given up leaves the machine waiting: what arrives then is no answer to another question.
 TEST(StreamingEnds, PieceThatNobodyWaitsForIsNoAnswerToAWrite) {
-    site s;
     std::string all;
+    site s;
     s.app.post(
         "/both",
         [&](request& q, response& a) -> awaitable<> {
@@ -106,8 +106,8 @@ TEST(StreamingEnds, PieceThatNobodyWaitsForIsNoAnswerToAWrite) {
 
 // Two coroutines of one handler: what happens to the one's question is nothing to the other's.
 TEST(StreamingEnds, QuestionThatWasGivenUpStaysGivenUp) {
-    site s;
     std::atomic<int> lied{0};
+    site s;
     s.app.post(
         "/two",
         [&](request& q, response& a) -> awaitable<> {
@@ -140,8 +140,8 @@ TEST(StreamingEnds, QuestionThatWasGivenUpStaysGivenUp) {
 
 // What a handler has started on its own and left behind ends with it, and the answer is cut.
 TEST(StreamingEnds, NothingIsLeftBehind) {
-    site s;
     std::atomic<int> ended{0};
+    site s;
     s.app.get("/leaves", [&](request&, response& a) -> awaitable<> {
         asio::co_spawn(
             co_await asio::this_coro::executor,
@@ -170,8 +170,8 @@ TEST(StreamingEnds, NothingIsLeftBehind) {
 }
 
 TEST(StreamingEnds, HeadIsWrittenToAsGetIs) {
-    site s;
     std::atomic<int> failed{0};
+    site s;
     s.app.get("/length", [&](request&, response& a) -> awaitable<> {
         a.content_length(6);
         for (const std::string_view piece : {"abc", "def"}) failed += bool(co_await a.write(piece));

@@ -81,8 +81,8 @@ void report(const char* what, const std::vector<peer>& all, std::size_t most) {
 }
 
 TEST(StreamingMemory, UploadsToSlowHandlers) {
-    site s{{.workers = 2}};
     std::atomic<std::size_t> got{0};
+    site s{{.workers = 2}};
     s.app.post("/slow",
                [&](request& q, response& a) -> awaitable<> {
                    for (;;) {
@@ -112,8 +112,8 @@ TEST(StreamingMemory, UploadsToSlowHandlers) {
 }
 
 TEST(StreamingMemory, DownloadsToSlowPeers) {
-    site s{{.workers = 2}};
     const std::string piece(64 * 1024, 'x');
+    site s{{.workers = 2}};
     s.app.get("/large", [&](request&, response& a) -> awaitable<> {
         for (std::size_t left = body_bytes; left != 0; left -= piece.size())
             if (co_await a.write(piece)) co_return;

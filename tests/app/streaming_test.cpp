@@ -141,8 +141,8 @@ TEST(Streaming, RefusesABodyUnsent) {
 }
 
 TEST(Streaming, LimitOfTheRoute) {
-    site s;
     std::atomic<int> told{0};
+    site s;
     s.app.post("/small",
                [&](request& q, response&) -> awaitable<> {
                    for (;;) {
@@ -176,8 +176,8 @@ TEST(Streaming, LimitOfTheRoute) {
 }
 
 TEST(Streaming, PeerLeavesWhileTheHandlerReads) {
-    site s;
     std::atomic<int> broken{0}, unfinished{0}, stopped{0};
+    site s;
     s.app.post(
         "/read",
         [&](request& q, response&) -> awaitable<> {
@@ -209,10 +209,10 @@ TEST(Streaming, PeerLeavesWhileTheHandlerReads) {
 }
 
 TEST(Streaming, WritesHoldBackForASlowPeer) {
-    site s;
     std::atomic<std::size_t> written{0};
     const std::string piece = pattern(100'000);
     constexpr std::size_t count = 400;
+    site s;
     s.app.get("/download", [&](request&, response& a) -> awaitable<> {
         while (written != count) {
             if (co_await a.write(piece)) co_return;
@@ -239,8 +239,8 @@ TEST(Streaming, WritesHoldBackForASlowPeer) {
 }
 
 TEST(Streaming, PeerLeavesWhileTheHandlerWrites) {
-    site s;
     std::atomic<int> told{0};
+    site s;
     s.app.get("/endless", [&](request&, response& a) -> awaitable<> {
         const std::string piece = pattern(50'000); // gone with the handler
         for (;;) {
@@ -294,8 +294,8 @@ TEST(Streaming, LengthTrailersAndNoBody) {
 
 // A handler need not know that its body is dropped.
 TEST(Streaming, HeadOfALengthInSeveralPieces) {
-    site s;
     std::atomic<int> written{0};
+    site s;
     s.app.get("/two", [&](request&, response& a) -> awaitable<> {
         a.content_length(6);
         for (const std::string_view piece : {"abc", "def"}) {
@@ -392,8 +392,8 @@ TEST(Streaming, MisuseIsAnErrorOfItsOwn) {
 
 // A handler that gives up waiting loses nothing.
 TEST(Streaming, ReadWithATimeout) {
-    site s;
     std::atomic<int> waits{0};
+    site s;
     s.app.post(
         "/patient",
         [&](request& q, response& a) -> awaitable<> {
@@ -425,8 +425,8 @@ TEST(Streaming, ReadWithATimeout) {
 
 // Neither an upload nor a download takes the worker for itself.
 TEST(Streaming, OthersAreServedMeanwhile) {
-    site s;
     std::atomic<bool> enough{false};
+    site s;
     s.app.post("/measure", measure, streamed);
     const std::string piece = pattern(200'000);
     s.app.get("/endless", [&](request&, response& a) -> awaitable<> {
@@ -459,8 +459,8 @@ TEST(Streaming, OthersAreServedMeanwhile) {
 }
 
 TEST(Streaming, StopCutsWhatStreams) {
-    site s{{.workers = 1, .grace = 100ms}};
     std::atomic<int> ended{0};
+    site s{{.workers = 1, .grace = 100ms}};
     s.app.post(
         "/read",
         [&](request& q, response&) -> awaitable<> {

@@ -289,7 +289,8 @@ TEST(faults, an_injected_would_block_is_followed_by_an_edge) {
     for (int i = 0; i < 2; ++i) {
         EXPECT_TRUE(sys::recv(near, &byte, 1).would_block());
         ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1) << i;
-        EXPECT_EQ(events[0].data.u64, 42u);
+        const std::uint64_t data = events[0].data.u64; // the system packs them: no reference to it is aligned
+        EXPECT_EQ(data, 42u);
         EXPECT_TRUE(events[0].events & EPOLLIN);
         EXPECT_TRUE(sys::send(near, "y", 1).would_block());
         ASSERT_EQ(sys::epoll_wait(set.get(), events, 0).n, 1) << i;
