@@ -3,6 +3,7 @@
 #include "offload_pool.hpp"
 #include "offload_service.hpp"
 #include "overloaded.hpp"
+#include "resumption.hpp"
 
 #include <fastserve/net/operation_memory.hpp>
 
@@ -11,9 +12,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -98,18 +97,10 @@ struct offloaded {
 
     static void resume(const std::shared_ptr<offloaded>& self, outcome o) {
         self->how = o;
-        // Spelled out, because an executor of any kind would need memory of its own for what is posted. Kept here,
-        // because what get_executor() returns is a copy, and `loop` points into it.
-        const asio::any_io_executor executor = self->work.get_executor();
-        const auto* const loop = executor.target<asio::io_context::executor_type>();
-        auto go = [self] {
+        post_in(self->memory, self->work.get_executor(), [self] {
             auto on = std::move(self->work); // the loop may end once the handler has
             self->handler();
-        };
-        if (loop)
-            asio::post(*loop, net::in_memory(self->memory, std::move(go)));
-        else
-            asio::post(executor, std::move(go)); // a strand's, say
+        });
     }
 
     Handler handler;

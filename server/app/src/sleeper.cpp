@@ -2,6 +2,7 @@
 
 #include "simulated_sleeps.hpp"
 
+#include <fastserve/net/operation_memory.hpp>
 #include <fastserve/net/system.hpp>
 
 #include <boost/asio/post.hpp>
@@ -11,48 +12,30 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace fastserve::detail {
 
 namespace asio = boost::asio;
 
-// Gives a sleeper's pending wait the memory that lies in the sleeper.
-template <class T>
-struct wait_allocator {
-    using value_type = T;
-
-    wait_allocator(std::byte* b, std::size_t n) noexcept : bytes(b), size(n) {}
-    template <class U>
-    wait_allocator(const wait_allocator<U>& other) noexcept : bytes(other.bytes), size(other.size) {}
-
-    // There is one wait: the memory is free, or too small for it in a later version of Asio.
-    T* allocate(std::size_t n) {
-        if (n * sizeof(T) <= size && alignof(T) <= alignof(std::max_align_t)) return reinterpret_cast<T*>(bytes);
-        return std::allocator<T>().allocate(n);
-    }
-    void deallocate(T* p, std::size_t n) noexcept {
-        if (reinterpret_cast<std::byte*>(p) != bytes) std::allocator<T>().deallocate(p, n);
-    }
-    friend bool operator==(const wait_allocator& a, const wait_allocator& b) noexcept { return a.bytes == b.bytes; }
-
-    std::byte* bytes;
-    std::size_t size;
-};
-
 // What Asio keeps of a wait. It owns the sleeper until that is woken.
 class sleep_handler {
 public:
     using executor_type = asio::any_io_executor;
     using cancellation_slot_type = asio::cancellation_slot;
-    using allocator_type = wait_allocator<void>;
+    using allocator_type = net::operation_allocator<void>;
 
     sleep_handler(sleeper& s, const executor_type& e, cancellation_slot_type c)
-        : sleeper_(&s), bytes_(s.wait_), executor_(e), slot_(c) {}
+        : sleeper_(&s), memory_(::new (static_cast<void*>(s.wait_)) net::operation_memory), executor_(e), slot_(c) {
+        static_assert(sizeof(net::operation_memory) <= sleeper::wait_bytes &&
+                      std::is_trivially_destructible_v<net::operation_memory>);
+    }
 
     executor_type get_executor() const noexcept { return executor_; }
     cancellation_slot_type get_cancellation_slot() const noexcept { return slot_; }
-    allocator_type get_allocator() const noexcept { return {bytes_, sleeper::wait_bytes}; }
+    allocator_type get_allocator() const noexcept { return allocator_type(*memory_); }
 
     void operator()(const boost::system::error_code& e) { sleeper_.release()->wake(e); }
 
@@ -62,7 +45,7 @@ private:
     };
 
     std::unique_ptr<sleeper, dropper> sleeper_;
-    std::byte* bytes_; // of the sleeper: known also to a handler that was moved from
+    net::operation_memory* memory_; // of the sleeper: known also to a handler that was moved from
     executor_type executor_;
     cancellation_slot_type slot_;
 };

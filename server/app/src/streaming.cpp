@@ -1,6 +1,7 @@
 // Bodies in pieces, as coroutines await them.
 #include "application.hpp"
 #include "pending.hpp"
+#include "resumption.hpp"
 
 #include <fastserve/error.hpp>
 #include <fastserve/net/operation_memory.hpp>
@@ -9,8 +10,6 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -40,14 +39,10 @@ public:
         std::move(h)();
     }
     void resume_later() noexcept override {
+        // A copy: who is posted may end before post_in() has returned.
         const asio::any_io_executor executor = asio::get_associated_executor(handler_);
-        auto go = [self = owner(this)]() mutable { self.release()->resume(); };
         try {
-            // As in awaiting.cpp: whatever memory there is, the coroutine is resumed.
-            if (const auto* const loop = executor.target<asio::io_context::executor_type>())
-                asio::post(*loop, net::in_memory(memory_, std::move(go)));
-            else
-                asio::post(executor, std::move(go));
+            post_in(memory_, executor, [self = owner(this)]() mutable { self.release()->resume(); });
         } catch (const std::bad_alloc&) { // of an executor on top of the loop's: the coroutine has gone
         }
     }

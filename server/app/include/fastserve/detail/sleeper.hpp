@@ -44,8 +44,8 @@ private:
     // Ends both: the loop is being destroyed.
     virtual void drop() noexcept = 0;
 
-    // A boost::asio::steady_timer, whose header is not needed here, and its pending wait.
-    static constexpr std::size_t timer_bytes = 128, wait_bytes = 256;
+    // A boost::asio::steady_timer, whose header is not needed here, and the net::operation_memory of its pending wait.
+    static constexpr std::size_t timer_bytes = 128, wait_bytes = 288;
     alignas(std::max_align_t) std::byte timer_[timer_bytes];
     alignas(std::max_align_t) std::byte wait_[wait_bytes];
     bool has_timer_ = false;
