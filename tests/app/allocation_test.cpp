@@ -1,5 +1,5 @@
-// A warm keep-alive request takes nothing from the heap. A binary of its own and without mimalloc: it stands in for the
-// whole malloc family, because Asio calls aligned_alloc where others call operator new.
+// A warm keep-alive request takes nothing from the heap. A binary of its own: it counts what malloc is asked for.
+#include "../support/malloc_family.hpp"
 #include "site.hpp"
 
 #include <boost/asio/deferred.hpp>
@@ -8,58 +8,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
-#include <cstdlib>
-
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-}
 
 namespace {
 
 std::atomic<std::size_t> allocations{0};
 thread_local bool counted = true; // what the test itself allocates is not
 
-void count() noexcept {
-    if (counted) allocations.fetch_add(1, std::memory_order_relaxed);
-}
-
 } // namespace
 
-extern "C" {
-void* malloc(std::size_t size) {
-    count();
-    return __libc_malloc(size);
-}
-void* calloc(std::size_t n, std::size_t size) {
-    count();
-    return __libc_calloc(n, size);
-}
-void* realloc(void* old, std::size_t size) {
-    count();
-    return __libc_realloc(old, size);
-}
-void* memalign(std::size_t alignment, std::size_t size) {
-    count();
-    return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-    count();
-    return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-    count();
-    *out = __libc_memalign(alignment, size);
-    return *out ? 0 : ENOMEM;
-}
-void free(void* old) {
-    __libc_free(old);
-}
+bool fastserve::test::may_allocate() noexcept {
+    if (counted) allocations.fetch_add(1, std::memory_order_relaxed);
+    return true;
 }
 
 namespace fastserve::test {

@@ -1,20 +1,10 @@
-// Stands in for the whole malloc family, because Asio calls aligned_alloc where others call operator new: the k-th
-// allocation that is not the test's own returns null. Included by one file of a binary without mimalloc.
+// The k-th allocation that is not the test's own finds no memory. Included by one file of a binary (malloc_family.hpp).
 #pragma once
 
-#include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include "../support/malloc_family.hpp"
 
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-}
+#include <atomic>
+#include <cstdint>
 
 namespace fastserve::test {
 
@@ -32,35 +22,12 @@ struct failing_malloc {
         if (exempt || until.load(std::memory_order_relaxed) < 0) return false;
         if (until.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
         failed.fetch_add(1, std::memory_order_relaxed);
-        errno = ENOMEM;
         return true;
     }
 };
 
-} // namespace fastserve::test
+bool may_allocate() noexcept {
+    return !failing_malloc::fails();
+}
 
-extern "C" {
-void* malloc(std::size_t size) {
-    return fastserve::test::failing_malloc::fails() ? nullptr : __libc_malloc(size);
-}
-void* calloc(std::size_t n, std::size_t size) {
-    return fastserve::test::failing_malloc::fails() ? nullptr : __libc_calloc(n, size);
-}
-void* realloc(void* old, std::size_t size) {
-    return fastserve::test::failing_malloc::fails() ? nullptr : __libc_realloc(old, size);
-}
-void* memalign(std::size_t alignment, std::size_t size) {
-    return fastserve::test::failing_malloc::fails() ? nullptr : __libc_memalign(alignment, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-    return fastserve::test::failing_malloc::fails() ? nullptr : __libc_memalign(alignment, size);
-}
-int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-    void* const got = fastserve::test::failing_malloc::fails() ? nullptr : __libc_memalign(alignment, size);
-    if (got) *out = got;
-    return got ? 0 : ENOMEM;
-}
-void free(void* old) {
-    __libc_free(old);
-}
-}
+} // namespace fastserve::test
