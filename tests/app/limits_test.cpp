@@ -330,8 +330,8 @@ constexpr row rows[] = {
     {"trailer-bytes", 60, 4 * 1024, kind::most, with<trailer_bytes>},
     {"trailer-fields", 3, 32, kind::most, with<trailer_fields>},
     {"turn-requests", 60, 128, kind::most, with<turn_requests>},
-    // A turn of a worker gathers less than the default in any case.
-    {"output-bytes", 9900, 256 * 1024, kind::reached, with<output_bytes>, false},
+    // The default is what a turn of a worker gathers in any case.
+    {"output-bytes", 9900, 128 * 1024, kind::reached, with<output_bytes>, false},
     {"max-connections", 5, 65'536, kind::most, with<connections>},
     {"connections-per-peer", 3, 0, kind::most, with<connections_per_peer>},
     {"requests-per-connection", 4, 0, kind::most, with<requests_per_connection>},

@@ -26,7 +26,7 @@ struct limits {
 
     // One turn of one connection.
     std::uint64_t turn_requests = 128;
-    std::uint64_t output_bytes = 256 * 1024;
+    std::uint64_t output_bytes = 128 * 1024;
 
     // The connection and the server. Zero: no limit.
     std::uint64_t connections = 65'536;
@@ -90,7 +90,7 @@ inline constexpr limit_row limit_table[] = {
     {"turn-requests", &limits::turn_requests, nullptr, limit_unit::count, 1, 65'536,
      "pipelined requests answered before other connections get their turn"},
     {"output-bytes", &limits::output_bytes, nullptr, limit_unit::bytes, 4096, no_most,
-     "unsent answers of one connection before it is no longer read"},
+     "unsent answers of one connection before it is no longer read; above 128k it has no effect"},
     {"max-connections", &limits::connections, nullptr, limit_unit::count, 1, (1 << 24) - 1,
      "open connections; further ones are answered 503, or wait"},
     {"connections-per-peer", &limits::connections_per_peer, nullptr, limit_unit::count, 0, no_most,
