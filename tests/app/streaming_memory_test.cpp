@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -32,6 +33,15 @@ std::size_t resident_bytes() {
         std::fclose(f);
     }
     return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// How much a call that does not wait has moved. A connection that broke fails the test, and has no more to do.
+std::size_t moved_by(ssize_t n, std::size_t& left) {
+    if (n > 0) return static_cast<std::size_t>(n);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    ADD_FAILURE() << "the connection ended with " << left << " bytes to go";
+    left = 0;
+    return 0;
 }
 
 // Nothing the peers own grows: one buffer for all.
@@ -102,7 +112,7 @@ TEST(StreamingMemory, UploadsToSlowHandlers) {
     // As fast as the socket takes it.
     const std::size_t most = drive(all, body_bytes, before, [&](peer& p, std::size_t n) {
         const ssize_t sent = ::send(p.c.fd(), piece.data(), std::min(n, piece.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
-        return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+        return moved_by(sent, p.left);
     });
     report("uploads", all, most);
     if (seconds() == 0s) {
@@ -125,7 +135,7 @@ TEST(StreamingMemory, DownloadsToSlowPeers) {
     // 1 MB/s, heads and chunks counted as body: the last bytes are left to the end of the test.
     const std::size_t most = drive(all, 20'000, before, [&](peer& p, std::size_t n) {
         const ssize_t read = ::recv(p.c.fd(), buffer.get(), std::min<std::size_t>(n, 64 * 1024), MSG_DONTWAIT);
-        return read > 0 ? static_cast<std::size_t>(read) : 0;
+        return moved_by(read, p.left);
     });
     report("downloads", all, most);
 }
