@@ -78,8 +78,9 @@ function(fastserve_program)
 endfunction()
 
 # fastserve_test(name [SERIAL] [UNSANITIZED] [JOINED] [TIMEOUT seconds] SOURCES a.cpp ... DEPENDS fastserve::x ...): a
-# GoogleTest binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces malloc, which
-# under a sanitizer is the sanitizer's, so such a build goes without it (a replaced operator new is no obstacle).
+# GoogleTest binary, registered with CTest as one test. SERIAL: nothing else runs beside it. UNSANITIZED: it replaces
+# malloc, which under a sanitizer is the sanitizer's, so such a build goes without it (a replaced operator new is no
+# obstacle).
 # JOINED: its sources are compiled four at a time, since most of the time goes into what they include; names that two of
 # them have in an unnamed namespace meet. A binary in which no test ran has failed.
 function(fastserve_test name)
