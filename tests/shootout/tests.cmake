@@ -1,7 +1,7 @@
 # What the report says of a record; the records are made up. Sources only, so one build checks them.
 if(NOT FASTSERVE_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  foreach(name IN ITEMS figures report)
+  foreach(name IN ITEMS figures report compare)
     add_test(NAME shootout_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/tests/test_${name}.py)
     set_tests_properties(shootout_${name} PROPERTIES
       TIMEOUT 60
