@@ -205,16 +205,8 @@ public:
     // Keeps the buffer for the next acquire; it comes from the same pool, by whichever way. Nothing happens to an empty
     // one.
     void release(buffer&& released) noexcept {
-        if (!released) return;
-        const std::size_t size_class = released.size_class();
-        if (size_class == buffer_classes) [[unlikely]]
-            return released.reset();
-        char* const data = std::exchange(released.data_, nullptr);
-        released.capacity_ = 0;
-        pool_->end_use(size_class, data, released.slot_);
-        caches_[size_class].put(data, released.slot_);
+        if (released) keep(std::move(released));
     }
-
     // Gives every buffer to the shared lists. For a worker that is about to sleep.
     void flush() noexcept;
     // Bytes of the buffers held now.
@@ -223,6 +215,15 @@ public:
 
 private:
     buffer acquire_slow(std::size_t size_class) noexcept;
+    void keep(buffer&& released) noexcept {
+        const std::size_t size_class = released.size_class();
+        if (size_class == buffer_classes) [[unlikely]]
+            return released.reset();
+        char* const data = std::exchange(released.data_, nullptr);
+        released.capacity_ = 0;
+        pool_->end_use(size_class, data, released.slot_);
+        caches_[size_class].put(data, released.slot_);
+    }
 
     buffer_pool* pool_;
     std::array<detail::slot_cache, buffer_classes> caches_;
