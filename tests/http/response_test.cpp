@@ -191,6 +191,33 @@ TEST(response, has_one_content_type) {
     EXPECT_EQ(r.fields().wire(), "Content-Type: i/j\r\n");
 }
 
+TEST(response, a_ready_line_is_a_line_like_any_other) {
+    constexpr ready_line json("Content-Type", "application/json");
+    response r;
+    r.content_type(json);
+    EXPECT_EQ(r.fields().wire(), "Content-Type: application/json\r\n");
+    r.content_type(json);
+    EXPECT_EQ(r.fields().wire(), "Content-Type: application/json\r\n") << "there is one";
+    EXPECT_EQ(r.content_type("a/b"), errc::ok);
+    EXPECT_EQ(r.fields().wire(), "Content-Type: a/b\r\n");
+    r.content_type(json);
+    EXPECT_EQ(r.get("content-type"), "application/json");
+    // Behind others, and where the block has to grow for it.
+    std::string lines = std::string(r.fields().wire());
+    while (lines.size() < 5000) {
+        ASSERT_EQ(r.add("X", "y"), errc::ok);
+        lines += "X: y\r\n";
+        field_block block;
+        ASSERT_EQ(block.add("X", std::string(lines.size(), 'z')), errc::ok);
+        const std::string before(block.wire());
+        block.add(json);
+        ASSERT_EQ(block.wire(), before + "Content-Type: application/json\r\n");
+    }
+    EXPECT_EQ(r.fields().wire(), lines);
+    EXPECT_TRUE(r.remove("Content-Type"));
+    EXPECT_FALSE(r.has("Content-Type"));
+}
+
 TEST(response, fields_that_have_one_line_are_not_doubled) {
     response r;
     for (const auto name : {"Date", "Server", "Content-Type"}) {

@@ -140,7 +140,9 @@ std::stop_token request::stop() const {
 
 namespace {
 
-constexpr std::string_view text_type = "text/plain; charset=utf-8";
+constexpr http::ready_line text_line("Content-Type", "text/plain; charset=utf-8");
+constexpr http::ready_line html_line("Content-Type", "text/html; charset=utf-8");
+constexpr http::ready_line json_line("Content-Type", "application/json");
 
 void check(http::errc e, std::string_view name) {
     if (e == http::errc::ok) return;
@@ -169,6 +171,11 @@ http::response& with_type(detail::context& x, std::string_view type) {
     if (!x.typed) check(r.content_type(type), "Content-Type");
     return r;
 }
+http::response& with_type(detail::context& x, const http::ready_line& line) {
+    http::response& r = open_response(x);
+    if (!x.typed) r.content_type(line);
+    return r;
+}
 
 } // namespace
 
@@ -195,20 +202,20 @@ response& response::add(std::string_view name, std::string_view value) {
 }
 
 void response::text(std::string_view s) {
-    with_type(x_, text_type).body(s);
+    with_type(x_, text_line).body(s);
 }
 
 void response::text(std::string&& s) {
-    with_type(x_, text_type).body(std::move(s));
+    with_type(x_, text_line).body(std::move(s));
 }
 
 void response::html(std::string_view s) {
-    with_type(x_, "text/html; charset=utf-8").body(s);
+    with_type(x_, html_line).body(s);
 }
 
 void response::json(const boost::json::value& v) {
     // Straight into the storage that the body keeps.
-    std::string& out = with_type(x_, "application/json").body_buffer();
+    std::string& out = with_type(x_, json_line).body_buffer();
     boost::json::serializer s;
     s.reset(&v);
     char part[4096];

@@ -205,6 +205,10 @@ std::array<std::string_view, 4> machine::output(const turn& t) const noexcept {
 
 bool machine::on_sent(turn& t, std::size_t size) noexcept {
     const bool had_unsent = has_unsent();
+    if (!had_unsent && size == t.output_size) [[likely]] {
+        t.output_size = 0;
+        return true;
+    }
     const bool progress = size != 0;
     const std::size_t kept = std::min<std::size_t>(size, unsent_);
     unsent_begin_ += static_cast<std::uint32_t>(kept);

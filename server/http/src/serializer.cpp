@@ -67,6 +67,13 @@ char* put_fields(char* out, const field_block& fields) noexcept {
     return put(out, lines);
 }
 
+// The last line, and the empty one.
+char* put_length(char* out, std::uint64_t length) noexcept {
+    out = put(out, length_name);
+    out = put_decimal(out, length);
+    return put(out, "\r\n\r\n");
+}
+
 char* put_connection(char* out, const answer_plan& plan) noexcept {
     out = put(out, "Connection: ");
     if (plan.says_upgrade) {
@@ -122,7 +129,7 @@ void response_templates::set_date(std::int64_t unix_seconds) noexcept {
     second_ = unix_seconds;
 }
 
-answer_plan plan_answer(const response& r, const answer_context& context) noexcept {
+answer_plan detail::plan_special_answer(const response& r, const answer_context& context) noexcept {
     answer_plan plan;
     const int status = r.status();
     const bool old_client = context.version_minor == 0;
@@ -164,6 +171,11 @@ answer_plan plan_answer(const response& r, const answer_context& context) noexce
 }
 
 char* write_head(char* out, const response& r, const answer_plan& plan, const response_templates& templates) noexcept {
+    if (plan.ordinary) [[likely]] {
+        const std::string_view head = templates.ok_head();
+        std::memcpy(out, head.data(), response_templates::copied_bytes);
+        return put_length(put_fields(out + head.size(), r.fields()), plan.length);
+    }
     if (r.status() == 200 && !r.overrides_common_fields()) [[likely]] {
         const std::string_view head = templates.ok_head();
         std::memcpy(out, head.data(), response_templates::copied_bytes);
@@ -176,11 +188,8 @@ char* write_head(char* out, const response& r, const answer_plan& plan, const re
     out = put_fields(out, r.fields());
     if (plan.says_close || plan.says_keep_alive || plan.says_upgrade) [[unlikely]]
         out = put_connection(out, plan);
-    if (plan.says_length) [[likely]] {
-        out = put(out, length_name);
-        out = put_decimal(out, plan.length);
-        return put(out, "\r\n\r\n");
-    }
+    if (plan.says_length) [[likely]]
+        return put_length(out, plan.length);
     if (plan.says_chunked) return put(out, "Transfer-Encoding: chunked\r\n\r\n");
     return put(out, "\r\n");
 }

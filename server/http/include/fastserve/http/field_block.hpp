@@ -5,11 +5,34 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 namespace fastserve::http {
+
+// A whole line, known when compiling, which a block copies in one fixed size without looking at it.
+class ready_line {
+public:
+    static constexpr std::size_t longest = 64;
+
+    // Does not compile unless both are plain and fit. Not for a name that a block refuses.
+    consteval ready_line(std::string_view name, std::string_view value) : text_{}, size_(0) {
+        if (name.empty() || value.empty()) throw "empty";
+        for (const char c : name)
+            if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-')) throw "not a name";
+        for (const char c : value)
+            if (c < ' ' || c > '~') throw "not a value";
+        for (const std::string_view part : {name, std::string_view(": "), value, std::string_view("\r\n")})
+            for (const char c : part) text_[size_++] = c;
+    }
+
+private:
+    friend class field_block;
+    char text_[longest];
+    std::size_t size_;
+};
 
 // The field lines of a response, of an interim response or of a trailer section: "Name: value\r\n" one after the other,
 // in the order in which they were added, names as they were spelled.
@@ -24,6 +47,7 @@ class field_block {
 public:
     // Bytes that can be read behind wire(): copying short blocks in fixed sizes needs no tail loop.
     static constexpr std::size_t padding = 64;
+    static_assert(ready_line::longest <= padding);
     // What clear() keeps of the storage.
     static constexpr std::size_t retained_bytes = 16 * 1024;
 
@@ -65,6 +89,13 @@ public:
     // The same as add() for a name that is known to be a token, to be none of the three that are refused, and in
     // `prefix` as "Name: ": what code that spells the name out uses.
     errc add_known(std::string_view prefix, std::string_view value);
+
+    void add(const ready_line& line) {
+        if (size_ + line.size_ > capacity_) [[unlikely]]
+            grow(size_ + line.size_);
+        std::memcpy(data_.get() + size_, line.text_, ready_line::longest);
+        size_ += static_cast<std::uint32_t>(line.size_);
+    }
 
 private:
     errc append(std::string_view name, std::string_view separator, std::string_view value);

@@ -80,6 +80,14 @@ public:
         return error;
     }
 
+    // The same with a line of that name.
+    void content_type(const ready_line& line) {
+        if (flags_ & content_type_flag) [[unlikely]]
+            fields_.remove("Content-Type");
+        fields_.add(line);
+        flags_ |= content_type_flag;
+    }
+
     // The connection ends after this answer.
     void close() noexcept { flags_ |= close_flag; }
     bool closes() const noexcept { return flags_ & close_flag; }
@@ -121,6 +129,10 @@ public:
     bool has_upgrade() const noexcept { return flags_ & upgrade_flag; }
     // Fields that change what the serializer writes by itself.
     bool overrides_common_fields() const noexcept { return flags_ & (date_flag | server_flag); }
+    // What most are: 200 with the bytes of its body, and nothing in it changes what the serializer writes by itself.
+    bool ordinary() const noexcept {
+        return status_ == 200 && kind_ == body_kind::bytes && (flags_ & ~content_type_flag) == 0;
+    }
 
 private:
     enum : std::uint8_t {

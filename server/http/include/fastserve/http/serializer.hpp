@@ -80,13 +80,25 @@ struct answer_plan {
     bool says_close = false;   // Connection is written, with these options
     bool says_keep_alive = false;
     bool says_upgrade = false;
+    bool ordinary = false;    // 200 with Content-Length, and the connection goes on without a word
     std::uint64_t length = 0; // of the body, or what HEAD and 304 say about it
 };
+
+namespace detail {
+answer_plan plan_special_answer(const response&, const answer_context&) noexcept;
+}
 
 // Framing by RFC 9112 6 and RFC 9110 8.6, 9.3.2, 15: none for 1xx, 204 and 304; 205 has length 0 whatever its body was;
 // HEAD says what GET would and has no body; a stream of unknown length is chunked, or ends with the connection when the
 // request was HTTP/1.0.
-answer_plan plan_answer(const response& r, const answer_context& context) noexcept;
+inline answer_plan plan_answer(const response& r, const answer_context& context) noexcept {
+    if (!r.ordinary() || context.head_request || context.version_minor == 0 || !context.keep_alive) [[unlikely]]
+        return detail::plan_special_answer(r, context);
+    answer_plan plan{.framing = body_framing::length, .says_length = true, .ordinary = true};
+    plan.length = r.body_view().size();
+    plan.body_follows = plan.length != 0;
+    return plan;
+}
 
 // Room for everything of a head but its field block, and for what is written beyond its end.
 inline constexpr std::size_t head_slack = 384;
