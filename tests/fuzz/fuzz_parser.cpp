@@ -41,7 +41,7 @@ public:
              {std::uint64_t{h.size}, static_cast<std::uint64_t>(h.method), std::uint64_t{h.version_minor},
               static_cast<std::uint64_t>(h.body), static_cast<std::uint64_t>(h.form), std::uint64_t{h.secure_target},
               std::uint64_t{h.keep_alive}, std::uint64_t{h.expect_continue}, std::uint64_t{h.has_upgrade},
-              std::uint64_t{h.has_query}, h.content_length, h.present, h.repeated})
+              std::uint64_t{h.has_query}, std::uint64_t{h.has_percent}, h.content_length, h.present, h.repeated})
             add(n);
         for (const std::string_view part : {h.method_text(), h.target(), h.path(), h.query(), h.host()}) add(part);
         for (const http::field_line& line : h.fields) {
@@ -112,6 +112,7 @@ void inspect(std::string_view text, const http::limits& bounds) {
     fuzz::require(!h.target().empty() && h.target().size() <= bounds.target_bytes && clean(h.target()), "and a target");
     for (const char c : h.target())
         fuzz::require(http::is_target_char(static_cast<unsigned char>(c)), "made of its bytes");
+    fuzz::require(h.has_percent == (h.target().find('%') != std::string_view::npos), "encoding is noticed");
     fuzz::require(h.version_minor == 0 || !h.host().empty() || h.has(http::field::host), "1.1 has a host");
     for (const http::field_line& line : h.fields) {
         const std::string_view name = h.name(line), value = h.value(line);

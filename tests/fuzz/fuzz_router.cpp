@@ -234,7 +234,7 @@ void check_path(const route_tree& tree, const matches& all, method_index method,
         best = r;
         best_values = &values;
     }
-    fuzz::exact_copy exact(path, 0, " ");
+    fuzz::exact_copy exact(path, route_tree::path_padding, "/a");
     const std::string_view asked(exact.data(), path.size());
     route_params params;
     const route_match m = tree.find(method, asked, params);

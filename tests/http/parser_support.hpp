@@ -45,6 +45,7 @@ inline std::string account_of(const http::head& h) {
     number("length", h.content_length);
     number("flags", h.secure_target * 16U + h.keep_alive * 8U + h.expect_continue * 4U + h.has_upgrade * 2U +
                         unsigned{h.has_query});
+    number("percent", h.has_percent);
     number("present", h.present);
     number("repeated", h.repeated);
     for (const http::field_line& line : h.fields) {

@@ -33,6 +33,31 @@ TEST(Parser, GivesEverySampleItsVerdict) {
     }
 }
 
+TEST(Parser, NoticesWhatMayBeEncoded) {
+    for (const auto& [target, expected] : {std::pair("/a%2Fb", true),
+                                           {"/a?%20", true},
+                                           {"/a?b", false},
+                                           {"*", false},
+                                           {"http://a%41/b", true},
+                                           {"http://a/b%41", true},
+                                           {"http://a/b", false}}) {
+        const parsed p("OPTIONS " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_EQ(p.status, parse_status::complete) << target;
+        EXPECT_EQ(p->has_percent, expected) << target;
+    }
+}
+
+// A path that the head does not spell out can be looked at in whole blocks, too.
+TEST(Parser, APathHasReadableBytesBehindIt) {
+    for (const std::string_view method : {"GET", "OPTIONS"}) {
+        const parsed p(std::string(method) + " http://a HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_EQ(p.status, parse_status::complete);
+        ASSERT_EQ(p->path(), method == "GET" ? "/" : "*");
+        std::string copy(p->path().data(), p->path().size() + http::parse_padding);
+        EXPECT_EQ(copy.find_first_not_of('\0', 1), std::string::npos);
+    }
+}
+
 TEST(Parser, TakesARequestApart) {
     const parsed p("\r\nPUT /a/b?x=1?y HTTP/1.1\r\nhOST:\texample.com:80 \r\nContent-Length: 12\r\nX-Own: v\r\n"
                    "Cookie: a=1\r\ncookie: b=2\r\nExpect: 100-continue\r\n\r\nbody");
@@ -43,6 +68,7 @@ TEST(Parser, TakesARequestApart) {
     EXPECT_EQ(p->path(), "/a/b");
     EXPECT_EQ(p->query(), "x=1?y");
     EXPECT_TRUE(p->has_query);
+    EXPECT_FALSE(p->has_percent);
     EXPECT_EQ(p->host(), "example.com:80");
     EXPECT_EQ(p->version_minor, 1);
     EXPECT_EQ(p->body, http::framing::length);

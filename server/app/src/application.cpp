@@ -106,8 +106,8 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
             return {.answered = true};
         }
         std::string_view path = h.path();
-        if (path.find('%') != std::string_view::npos) [[unlikely]] {
-            const auto normal = normal_path(path, x.allocate(path.size()));
+        if (h.has_percent && path.find('%') != std::string_view::npos) [[unlikely]] {
+            const auto normal = normal_path(path, x.allocate(path.size() + route_tree::path_padding));
             if (!normal) {
                 refuse(x.response, 400);
                 return {.answered = true};

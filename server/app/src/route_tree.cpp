@@ -6,6 +6,10 @@
 #include <limits>
 #include <string>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace fastserve::detail {
 
 static_assert(std::endian::native == std::endian::little, "the loads below put the first octet lowest");
@@ -20,27 +24,24 @@ std::uint64_t load(const char* p) noexcept {
     return v;
 }
 
-// The octets of a text shorter than a word, zeros behind them. Not a memcpy of its size: a load that follows a store of
-// another width waits until the store has left the core.
-std::uint64_t load_short(const char* p, std::size_t size) noexcept {
-    const auto octet = [p](std::size_t i) {
-        return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])) << 8 * i;
-    };
-    if (size >= 4) {
-        std::uint32_t first, last;
-        std::memcpy(&first, p, sizeof first);
-        std::memcpy(&last, p + size - 4, sizeof last);
-        return first | static_cast<std::uint64_t>(last) << 8 * (size - 4);
+// One bit for each of the 64 octets at `p` that is a slash, the first lowest.
+std::uint64_t slashes(const char* p) noexcept {
+    std::uint64_t bits = 0;
+#if defined(__SSE2__)
+    for (unsigned i = 0; i < 4; ++i) {
+        const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+        const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('/')));
+        bits |= static_cast<std::uint64_t>(static_cast<unsigned>(found)) << 16 * i;
     }
-    return size == 0 ? 0 : octet(0) | octet(size / 2) | octet(size - 1);
-}
-
-// One bit for each of the eight octets of `v` that is a slash, the first lowest.
-constexpr std::uint64_t slashes(std::uint64_t v) noexcept {
+#else
     constexpr std::uint64_t low7 = 0x7F7F7F7F7F7F7F7F;
-    const std::uint64_t t = v ^ 0x2F2F2F2F2F2F2F2F;
-    const std::uint64_t zero = ~(((t & low7) + low7) | t | low7); // 0x80 where an octet of t is 0
-    return ((zero >> 7) * 0x0102040810204080) >> 56;              // gathers the eight bits
+    for (unsigned i = 0; i < 8; ++i) {
+        const std::uint64_t t = load(p + word * i) ^ 0x2F2F2F2F2F2F2F2F;
+        const std::uint64_t zero = ~(((t & low7) + low7) | t | low7); // 0x80 where an octet of t is 0
+        bits |= (zero >> 7) * 0x0102040810204080 >> 56 << word * i;   // gathers the eight bits
+    }
+#endif
+    return bits;
 }
 
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
@@ -54,44 +55,22 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
 // A path, cut at its slashes.
 struct route_tree::segmented {
     std::string_view whole;
-    const char* data;       // the path's octets, of which `readable` may be read
-    std::uint32_t readable; // at least one word: zeros stand behind a shorter path
-    std::uint32_t count;    // of segments; cut off at one more than the longest pattern has
-    std::array<char, word> padded;
+    std::uint32_t count; // of segments; cut off at one more than the longest pattern has
     std::array<std::uint32_t, max_route_segments + 2> starts; // [count] is where one more would start
 
     segmented(std::string_view path, std::uint32_t most) noexcept;
-    segmented(const segmented&) = delete; // `data` may point into `padded`
 
-    std::uint32_t begin(std::uint32_t i) const noexcept { return starts[i]; }
+    const char* begin(std::uint32_t i) const noexcept { return whole.data() + starts[i]; }
     std::uint32_t size(std::uint32_t i) const noexcept { return starts[i + 1] - 1 - starts[i]; }
-
-    // The eight octets from `at` on, with zeros beyond the end of the path. `at` may be that end. No octet outside the
-    // path is read: near the end the load moves back and its result is shifted, which costs no branch.
-    std::uint64_t octets(std::uint32_t at) const noexcept {
-        const std::uint32_t from = std::min(at, readable - word);
-        const std::uint32_t past = at - from;
-        return load(data + from) >> 4 * past >> 4 * past; // in two steps, for `past` may be the whole word
-    }
 };
 
 // `most` is at most max_route_segments + 1.
-route_tree::segmented::segmented(std::string_view path, std::uint32_t most) noexcept
-    : whole(path), data(path.data()), readable(static_cast<std::uint32_t>(path.size())), count(0) {
-    if (readable < word) {
-        const std::uint64_t v = load_short(path.data(), path.size());
-        std::memcpy(padded.data(), &v, sizeof v);
-        data = padded.data();
-        readable = word;
-    }
+route_tree::segmented::segmented(std::string_view path, std::uint32_t most) noexcept : whole(path), count(0) {
     const auto size = static_cast<std::uint32_t>(path.size());
     for (std::uint32_t block = 0; block < size && count < most; block += 64) {
         // All bits of a block before any of them is used: one loop over bits ends in one mispredicted branch.
-        const std::uint32_t block_end = std::min(size, block + 64);
-        std::uint64_t bits = 0;
-        std::uint32_t at = block;
-        for (; at + word <= block_end; at += word) bits |= slashes(load(data + at)) << (at - block);
-        if (at < block_end) bits |= slashes(octets(at)) << (at - block);
+        std::uint64_t bits = slashes(path.data() + block);
+        if (size - block < 64) bits &= (std::uint64_t{1} << (size - block)) - 1;
         for (; bits != 0 && count < most; bits &= bits - 1)
             starts[count++] = block + static_cast<std::uint32_t>(std::countr_zero(bits)) + 1;
     }
@@ -105,22 +84,24 @@ struct route_tree::segment {
     std::uint32_t size;
     const char* octets; // the whole of it, for those longer than two words
 
+    // What stands behind it is masked out: up to the end of a path's padding there is something to load.
     segment(const segmented& path, std::uint32_t i) noexcept
-        : low(0), high(0), size(path.size(i)), octets(path.data + path.begin(i)) {
-        low = path.octets(path.begin(i)) & mask(size);
-        if (size > word) high = path.octets(path.begin(i) + word) & mask(size - word);
-    }
+        : low(load(path.begin(i)) & mask(path.size(i))),
+          high(load(path.begin(i) + word) & mask(std::max(path.size(i), word) - word)), size(path.size(i)),
+          octets(path.begin(i)) {}
 
-    static std::uint64_t mask(std::uint32_t octet_count) noexcept {
-        constexpr std::uint64_t all = ~std::uint64_t{0};
-        return octet_count >= word ? all : (std::uint64_t{1} << 8 * octet_count) - 1;
+    // Of the octets before `end`, at most a word. Without a branch: sizes of segments cannot be predicted.
+    static std::uint64_t mask(std::uint32_t end) noexcept {
+        const std::uint32_t nibbles = 4 * std::min(end, word);
+        return ~(~std::uint64_t{0} << nibbles << nibbles); // in two steps, for it may be the whole word
     }
 
     // The parent comes last and cheaply, so that hashes of segments do not wait for the walk.
     std::uint64_t hash(std::uint64_t seed, std::uint32_t parent) const noexcept {
-        std::uint64_t h = fold(low ^ seed, high ^ 0x9E3779B97F4A7C15 ^ size);
-        for (std::uint32_t at = 2 * word; at < size; at += word)
-            h = fold(h ^ load(octets + std::min(at, size - word)), 0xD6E8FEB86659FD93);
+        const std::uint64_t last = load(octets + std::max(size, word) - word) & mask(size);
+        std::uint64_t h = fold(low ^ seed, high ^ 0x9E3779B97F4A7C15 ^ size) + last * 0xD6E8FEB86659FD93;
+        for (std::uint32_t at = 2 * word; at + word < size; at += word) // only of those longer than three words
+            h = fold(h ^ load(octets + at), 0xD6E8FEB86659FD93);
         return (h + parent) * 0x9E3779B97F4A7C15;
     }
 };
@@ -146,7 +127,7 @@ inline std::uint32_t route_tree::accept(const leaf& l, method_index method, cons
     const route* r = &routes_[l.first];
     while (r->method != method && r->method != any_method) ++r;
     for (std::size_t i = 0; i < l.parameters; ++i)
-        params.extents_[i] = {path.begin(l.depths[i]), path.size(l.depths[i])};
+        params.extents_[i] = {path.starts[l.depths[i]], path.size(l.depths[i])};
     if (l.tail) {
         auto& rest = params.extents_[l.parameters - 1];
         rest.size = static_cast<std::uint32_t>(path.whole.size()) - rest.offset;
@@ -222,8 +203,8 @@ route_match route_tree::find(method_index method, std::string_view path, route_p
 // Puts the literal child `id` into the hash table; false when every slot it may have is taken.
 bool route_tree::place(std::uint32_t id) {
     node& n = nodes_[id];
-    const std::string text = '/' + std::string(text_.data() + n.text, n.size);
-    const segmented cut(text, 1);
+    const std::string text = '/' + std::string(text_.data() + n.text, n.size) + std::string(path_padding, '\0');
+    const segmented cut(std::string_view(text).substr(0, n.size + 1), 1);
     const segment s(cut, 0);
     n.low = s.low;
     n.high = s.high;
@@ -238,10 +219,11 @@ bool route_tree::place(std::uint32_t id) {
     return false;
 }
 
-// Fills slots_: at most half full, with another seed and then twice the size until every literal is within max_probes.
+// Fills slots_: at most a quarter full, so that what is no literal mostly finds an empty slot, with another seed and
+// then twice the size until every literal is within max_probes.
 void route_tree::index(std::span<const std::uint32_t> literals) {
     constexpr int seeds_a_size = 4;
-    for (std::size_t size = std::bit_ceil(std::max(2 * literals.size(), max_probes));; size *= 2) {
+    for (std::size_t size = std::bit_ceil(std::max(4 * literals.size(), 4 * max_probes));; size *= 2) {
         shift_ = 64 - static_cast<unsigned>(std::countr_zero(size));
         for (int i = 0; i < seeds_a_size; ++i) {
             seed_ = fold(seed_ + 1, 0xD6E8FEB86659FD93);

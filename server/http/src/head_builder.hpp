@@ -30,6 +30,7 @@ struct head_builder {
         out.form = parts.form;
         out.secure_target = parts.secure;
         out.has_query = parts.has_query;
+        out.has_percent = std::string_view(out.base + at, size).find('%') != std::string_view::npos;
         out.path_at_ = out.query_at_ = out.host_at_ = at;
         out.path_size_ = out.query_size_ = out.host_size_ = 0;
         const std::string_view target{out.base + at, size};
@@ -49,12 +50,14 @@ struct head_builder {
     }
 
     // The form that nearly every target has; `mark` is where the '?' stands, or `end`.
-    static void set_origin_target(head& out, std::uint32_t at, std::uint32_t mark, std::uint32_t end) noexcept {
+    static void set_origin_target(head& out, std::uint32_t at, std::uint32_t mark, std::uint32_t end,
+                                  bool has_percent) noexcept {
         out.target_at_ = out.path_at_ = out.host_at_ = at;
         out.target_size_ = end - at;
         out.form = target_form::origin;
         out.secure_target = false;
         out.has_query = mark != end;
+        out.has_percent = has_percent;
         out.path_size_ = mark - at;
         out.query_at_ = mark + out.has_query;
         out.query_size_ = end - out.query_at_;

@@ -44,6 +44,7 @@ bool walk_request_line(const char* at, const scan_marks& marks, std::uint32_t ba
     const std::uint32_t begin = method_size + 1;
     if (at[begin] != '/') return false;
     std::uint32_t end = begin, mark = 0;
+    bool has_percent = false;
     for (;;) {
         end = skip_plain(marks, end);
         if (end >= line_end) return false;
@@ -53,6 +54,7 @@ bool walk_request_line(const char* at, const scan_marks& marks, std::uint32_t ba
             ++end;
         } else if (at[end] == '%' && chars::is(at[end + 1], chars::hex) && chars::is(at[end + 2], chars::hex)) {
             end += 3;
+            has_percent = true;
         } else {
             return false;
         }
@@ -64,7 +66,8 @@ bool walk_request_line(const char* at, const scan_marks& marks, std::uint32_t ba
         return false;
     out.version_minor = is_1_1;
     head_builder::set_method(out, base_offset, method_size, method);
-    head_builder::set_origin_target(out, base_offset + begin, base_offset + (mark ? mark : end), base_offset + end);
+    head_builder::set_origin_target(out, base_offset + begin, base_offset + (mark ? mark : end), base_offset + end,
+                                    has_percent);
     return true;
 }
 

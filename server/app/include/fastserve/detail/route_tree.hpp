@@ -91,14 +91,18 @@ private:
 class route_tree {
 public:
     static constexpr std::size_t max_probes = 8;
+    // How many octets behind a path may be read, whatever they are: looked at in whole blocks, a path costs no branch
+    // on its length.
+    static constexpr std::size_t path_padding = 64;
 
     route_tree() = default;
     route_tree(route_tree&&) noexcept = default;
     route_tree& operator=(route_tree&&) noexcept = default;
 
-    // Looks up `path`, which should be in the form that normal_path() gives: octets are compared as they are. Fills
-    // `params` when found and empties it otherwise. A method above last_method finds routes for any method only. A path
-    // that does not start with '/' (the "*" of OPTIONS) is not found. Allocates nothing.
+    // Looks up `path`, which should be in the form that normal_path() gives: octets are compared as they are.
+    // [path.data(), path.data() + path.size() + path_padding) is readable. Fills `params` when found and empties it
+    // otherwise. A method above last_method finds routes for any method only. A path that does not start with '/' (the
+    // "*" of OPTIONS) is not found. Allocates nothing.
     route_match find(method_index method, std::string_view path, route_params& params) const noexcept;
 
     std::size_t route_count() const noexcept { return route_count_; }

@@ -50,6 +50,7 @@ struct head {
     bool expect_continue = false;     // 1.1, a body follows, and Expect is 100-continue
     bool has_upgrade = false;         // 1.1, Connection has "upgrade", and there is an Upgrade field
     bool has_query = false;           // tells "/a?" from "/a"
+    bool has_percent = false;         // in the target: something may be percent-encoded
     std::uint64_t content_length = 0; // for framing::length
 
     // All lines in the order they came.
@@ -67,11 +68,11 @@ struct head {
     std::string_view target() const noexcept { return view(target_at_, target_size_); }
 
     // The path, not decoded. An absolute target without one gives "/", or "*" with OPTIONS (RFC 9112 3.2.4); the
-    // asterisk form gives "*", CONNECT nothing.
+    // asterisk form gives "*", CONNECT nothing. As many bytes behind it can be read as behind the head (parse_padding).
     std::string_view path() const noexcept {
-        if (path_size_ != 0) return view(path_at_, path_size_);
-        if (form == target_form::authority) return {};
-        return method == verb::options && !has_query ? "*" : "/";
+        if (path_size_ != 0) [[likely]]
+            return view(path_at_, path_size_);
+        return path_without_text();
     }
     // What follows the first '?', not decoded.
     std::string_view query() const noexcept { return view(query_at_, query_size_); }
@@ -104,6 +105,7 @@ struct head {
 private:
     friend struct head_builder;
 
+    std::string_view path_without_text() const noexcept;
     std::string_view view(std::uint32_t at, std::uint32_t length) const noexcept { return {base + at, length}; }
 
     std::span<field_line> storage_;
