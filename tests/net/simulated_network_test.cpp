@@ -65,6 +65,10 @@ public:
         log_ += std::to_string(got.n) + "\n";
     }
     void shut_down() { note("shut down", sys::shutdown(fd_, SHUT_WR)); }
+    void reset_on_close() {
+        const linger at_once{1, 0};
+        note("set option", sys::set_option(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
+    }
     void close() { note("close", sys::close(std::exchange(fd_, -1))); }
     void client_looks() { log_ += "client: " + client_reads() + "\n"; }
     const std::string& log() const { return log_; }
@@ -262,6 +266,16 @@ const script scripts[] = {
      [](stage& s) {
          s.client_sends("abc");
          s.receive(1);
+         s.close();
+         s.client_looks();
+     }},
+    {"ClosingResetsWhenToldTo",
+     [](stage& s) {
+         s.client_sends("abc");
+         s.receive();
+         s.send("half of the ans");
+         s.client_looks();
+         s.reset_on_close();
          s.close();
          s.client_looks();
      }},

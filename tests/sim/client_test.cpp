@@ -216,6 +216,22 @@ TEST(Client, BreaksWhereItIsTold) {
     }
 }
 
+// A body that ends with its connection: what is cut must not look whole.
+TEST(Client, SeesThatAnAnswerWasCut) {
+    server app;
+    app.get("/whole", [](request&, response& a) -> awaitable<> { co_await a.write("abc"); });
+    app.get("/cut", [](request&, response& a) -> awaitable<> {
+        co_await a.write("abc");
+        throw std::runtime_error("half way");
+    });
+    client whole(app), cut(app);
+    EXPECT_EQ(whole.send("GET /whole HTTP/1.0\r\n\r\n").body, "abc");
+    EXPECT_TRUE(whole.closed() && !whole.broken());
+    cut.write("GET /cut HTTP/1.0\r\n\r\n");
+    EXPECT_TRUE(cut.broken());
+    EXPECT_EQ(cut.read().status, 0);
+}
+
 TEST(Client, ASlowReaderHoldsTheServerBack) {
     const std::string large(300'000, 'x');
     server app({.limits = {.write_stall = 30s}});

@@ -317,7 +317,7 @@ int simulated_network::close(int fd) noexcept {
     if (!l) return fail(EBADF);
     l->set_ = l->fd_ = -1;
     --open_;
-    if (l->to_server_.arrived != 0 && !l->broken())
+    if ((l->to_server_.arrived != 0 || l->breaks_) && !l->broken())
         l->break_off();
     else
         l->end(l->to_client_);
@@ -338,6 +338,17 @@ int simulated_network::get_option(int fd, int level, int name, int& value) noexc
     case SO_ERROR: value = std::exchange(l->error_, 0); return 0;
     default: return fail(ENOPROTOOPT);
     }
+}
+
+int simulated_network::set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept {
+    link* const l = find(fd);
+    if (!l) return fail(EBADF);
+    if (level != SOL_SOCKET || name != SO_LINGER) return fail(ENOPROTOOPT);
+    linger how{};
+    if (size < sizeof how) return fail(EINVAL);
+    std::memcpy(&how, value, sizeof how);
+    l->breaks_ = how.l_onoff != 0 && how.l_linger == 0;
+    return 0;
 }
 
 int simulated_network::epoll_ctl(int set, int operation, int fd, const epoll_event& event) noexcept {

@@ -63,7 +63,8 @@ reply client::read(bool to_head) {
 std::optional<reply> client::try_read(bool to_head) {
     c_->in->settle(c_->patience);
     reply r;
-    const std::size_t size = parse(received(), to_head, closed(), r);
+    // A body that ends with its connection is not whole if that broke.
+    const std::size_t size = parse(received(), to_head, closed() && !broken(), r);
     if (size == 0) return std::nullopt;
     r.closed = closed();
     r.raw = received().substr(0, size);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -27,6 +28,7 @@ public:
     virtual int shutdown(int fd, int how) noexcept = 0;
     virtual int close(int fd) noexcept = 0;
     virtual int get_option(int fd, int level, int name, int& value) noexcept = 0;
+    virtual int set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept = 0;
     virtual int epoll_ctl(int set, int operation, int fd, const epoll_event&) noexcept = 0;
     virtual int epoll_wait(int set, std::span<epoll_event>) noexcept = 0;
 

@@ -12,8 +12,9 @@
 // * Bytes arrive in the order they were sent, each once, until the connection breaks; the end of the stream after them.
 // * A send never takes more than the window has room for; a descriptor that was told EAGAIN gets an edge once half of
 //   the window is free.
-// * Closing a descriptor that has unread bytes, or that later gets some, breaks the connection, and what the client has
-//   not been handed by then is lost: TCP allows that, so it is what a server must be prepared for.
+// * Closing a descriptor that has unread bytes, or that later gets some, or that was told to (SO_LINGER with no time),
+//   breaks the connection, and what the client has not been handed by then is lost: TCP allows that, so it is what a
+//   server must be prepared for.
 // * The lowest free number is the next descriptor, as in the kernel: late events meet the number's next user.
 #pragma once
 
@@ -140,6 +141,7 @@ private:
     int fd_ = -1;
     int error_ = 0;         // that the next call reports
     bool no_space_ = false; // a send was told EAGAIN
+    bool breaks_ = false;   // when it is closed
     int set_ = -1;          // it is watched by, and how
     std::uint32_t events_ = 0;
     std::uint64_t data_ = 0;
@@ -177,6 +179,7 @@ public:
     int shutdown(int fd, int how) noexcept override;
     int close(int fd) noexcept override;
     int get_option(int fd, int level, int name, int& value) noexcept override;
+    int set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept override;
     int epoll_ctl(int set, int operation, int fd, const epoll_event&) noexcept override;
     int epoll_wait(int set, std::span<epoll_event>) noexcept override;
     bool clock(clockid_t, std::uint64_t& ms) const noexcept override;

@@ -244,7 +244,9 @@ int make_nonblocking(int fd) noexcept;
 // --- Options. Errors are errno values.
 
 inline int set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept {
-    return detail::guarded<call::set_option>([=]() noexcept { return ::setsockopt(fd, level, name, value, size); })
+    return detail::guarded<call::set_option>(
+               fd, [=]() noexcept { return ::setsockopt(fd, level, name, value, size); },
+               [=](network& net) noexcept { return net.set_option(fd, level, name, value, size); })
         .error;
 }
 
