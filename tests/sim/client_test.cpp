@@ -287,6 +287,70 @@ TEST(Client, DrainingAnswersSayClose) {
     EXPECT_TRUE(c.closed());
 }
 
+TEST(Client, StopDrainsInSimulatedTime) {
+    server app({.limits = {.idle_timeout = 1h}, .drain_delay = 2s, .grace = 30s});
+    std::vector<responder> held;
+    bool cancelled = false;
+    app.get("/", [] { return "hello"; });
+    app.get("/slow", [](request&, response& a) -> awaitable<> {
+        co_await sleep_for(10s);
+        a.text("done");
+    });
+    app.get("/deferred", [&held](request&, response& a) { held.push_back(a.defer()); });
+    app.get("/endless", [&cancelled](request&, response&) -> awaitable<> {
+        try {
+            co_await sleep_for(1h);
+        } catch (const boost::system::system_error&) {
+            cancelled = true;
+        }
+    });
+    client idle(app), slow(app), endless(app), deferred(app);
+    EXPECT_EQ(idle.get("/").body, "hello");
+    slow.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    endless.write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n");
+    deferred.write("GET /deferred HTTP/1.1\r\nHost: x\r\n\r\n");
+    int served = 0, refused = 0;
+    idle.meanwhile([&] {
+        EXPECT_TRUE(app.draining());
+        const bool early = idle.now() < 2s;
+        EXPECT_EQ(idle.closed(), !early) << idle.now().count();
+        client late(app);
+        const reply r = late.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        served += r.status == 200 && r.field("Connection") == "close";
+        refused += r.status == 0 && late.closed();
+        EXPECT_EQ(early ? r.status : 0, r.status);
+    });
+    const drain_report report = app.stop();
+    EXPECT_EQ(report.connections_cut, 2U);
+    EXPECT_EQ(report.handlers_cut, 2U);
+    EXPECT_TRUE(served > 0 && refused > 0);
+    EXPECT_TRUE(cancelled && endless.closed());
+    EXPECT_GE(idle.now(), 32s);
+    EXPECT_LE(idle.now(), 32s + 250ms);
+    const reply r = slow.read();
+    EXPECT_EQ(r.body, "done");
+    EXPECT_EQ(r.field("Connection"), "close");
+    EXPECT_FALSE(held.at(0).complete([](response& a) { a.text("too late"); }));
+    EXPECT_EQ(app.snapshot().connections, 0U);
+    client after(app);
+    EXPECT_EQ(after.get("/").status, 0);
+    EXPECT_EQ(app.stop().connections_cut, 0U) << "a second one does nothing";
+}
+
+TEST(Client, StopWithoutAnybodyElseTakesWhatItNeeds) {
+    server app({.grace = 30s});
+    app.get("/slow", [](request&, response& a) -> awaitable<> {
+        co_await sleep_for(10s);
+        a.text("done");
+    });
+    client c(app);
+    c.write("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(app.stop().clean());
+    EXPECT_GE(c.now(), 10s);
+    EXPECT_LE(c.now(), 10s + 20ms);
+    EXPECT_EQ(c.read().body, "done");
+}
+
 TEST(Client, ServersThatRunAndOtherThreadsAreRefused) {
     server running({.workers = 1});
     ASSERT_TRUE(running.listen("127.0.0.1:0"));

@@ -119,13 +119,12 @@ void worker::run_loop(F f) {
 }
 
 bool worker::poll() {
-    if (!open_) {
-        if (ended()) return false;
-        alone_ = open_ = true; // alone: nothing of the worker's own waits in the loop
-    }
     again_ = false;
-    on_events(0);
-    if (open_ && tick_of(turn_.now_ms) != wheel_.current()) on_timer();
+    if (!ended()) {
+        alone_ = open_ = true; // alone: nothing of the worker's own waits in the loop
+        on_events(0);
+        if (open_ && tick_of(turn_.now_ms) != wheel_.current()) on_timer();
+    }
     bool ran = false;
     if (loop_needed_.load(std::memory_order_relaxed)) { // what was given to it was given by this thread
         context_.restart();

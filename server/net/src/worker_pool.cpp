@@ -19,7 +19,7 @@ constexpr std::uint32_t refusal_slots = 1024;
 constexpr std::size_t largest_buffer = (std::size_t{4} << 30) - 1;
 constexpr std::chrono::milliseconds drain_look{5};
 // How long handlers that were cut have to notice.
-constexpr std::chrono::milliseconds cancelled_time{200};
+constexpr std::uint64_t cancelled_time_ms = 200;
 // What a pool's index can name.
 constexpr std::uint32_t most_slots = (1u << 24) - 1;
 
@@ -155,7 +155,13 @@ std::error_code worker_pool::start() {
     return {};
 }
 
+void worker_pool::drive(std::function<void(std::chrono::milliseconds)> pass) {
+    pass_ = std::move(pass);
+    started_ = static_cast<bool>(pass_);
+}
+
 bool worker_pool::adopt(int fd, const peer_name& peer, unsigned index) noexcept {
+    if (!lets_in_) return false;
     pool::pooled<connection> slot = connections_.acquire();
     if (!slot) return false;
     connection& c = *slot.release();
@@ -197,9 +203,10 @@ void worker_pool::abort_drain() noexcept {
 
 // Waits for `done`, running the user's loop meanwhile if the workers live there. False: the time was up or the drain
 // was aborted.
-bool worker_pool::wait(std::chrono::steady_clock::time_point until, const std::function<bool()>& done) {
+bool worker_pool::wait(std::chrono::milliseconds most, const std::function<bool()>& done) {
+    const std::uint64_t until_ms = worker::clock_ms() + static_cast<std::uint64_t>(most.count());
     while (!done()) {
-        if (aborted_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() >= until) return false;
+        if (aborted_.load(std::memory_order_relaxed) || worker::clock_ms() >= until_ms) return false;
         pause();
     }
     return true;
@@ -207,6 +214,10 @@ bool worker_pool::wait(std::chrono::steady_clock::time_point until, const std::f
 
 // Between two looks.
 void worker_pool::pause() {
+    if (pass_) {
+        pass_(drain_look);
+        return;
+    }
     if (!users_loop_) {
         std::this_thread::sleep_for(drain_look);
         return;
@@ -220,7 +231,8 @@ void worker_pool::pause() {
 }
 
 void worker_pool::finish_accepting() noexcept {
-    if (users_loop_) {
+    lets_in_ = false;
+    if (users_loop_ || pass_) {
         for (const auto& a : acceptors_) a->finish();
         return;
     }
@@ -245,13 +257,11 @@ std::uint64_t worker_pool::suspended() const noexcept {
 drain_report worker_pool::stop() {
     drain_report report;
     if (!started_ || stopped_.exchange(true)) return report;
-    using clock = std::chrono::steady_clock;
     request_drain();
-    wait(clock::now() + options_.drain_delay, [] { return false; });
+    wait(options_.drain_delay, [] { return false; });
     finish_accepting();
 
-    const auto deadline = clock::now() + options_.grace;
-    wait(deadline, [this] {
+    wait(options_.grace, [this] {
         on_every_worker([](worker& w) { w.close_idle(); });
         return gate_.open() == 0 && suspended() == 0;
     });
@@ -266,11 +276,11 @@ drain_report worker_pool::stop() {
 void worker_pool::end_workers() {
     // By letter also on a user's loop: what shutting down posts must not lie in the queue of a handler around us.
     on_every_worker([](worker& w) { w.shut_down(); });
-    const auto until = std::chrono::steady_clock::now() + cancelled_time;
+    const std::uint64_t until_ms = worker::clock_ms() + cancelled_time_ms;
     const auto ended = [this] {
         return suspended() == 0 && std::all_of(workers_.begin(), workers_.end(), [](auto& w) { return w->ended(); });
     };
-    while (!ended() && std::chrono::steady_clock::now() < until) pause();
+    while (!ended() && worker::clock_ms() < until_ms) pause();
     accept_work_.reset();
     accept_loop_.stop();
     for (const auto& loop : loops_) loop->stop();

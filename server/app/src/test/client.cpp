@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace fastserve::test {
 
@@ -110,6 +111,10 @@ void client::step(std::chrono::milliseconds most) {
 
 void client::run() {
     c_->in->settle(c_->patience);
+}
+
+void client::meanwhile(std::function<void()> act) {
+    c_->in->meanwhile(std::move(act));
 }
 
 std::chrono::milliseconds client::now() const noexcept {

@@ -82,13 +82,16 @@ void world::enter(server& s) {
         s.routes_->freeze();
         i.app.offload().run_by_hand();
     }
+    i.workers.drive([this, &i](std::chrono::milliseconds time) { drain(i, time); });
     servers_.push_back({&i, 1, 0});
 }
 
 void world::leave(server& s) noexcept {
     const auto found =
         std::find_if(servers_.begin(), servers_.end(), [&](const driven& d) { return d.of == s.impl_.get(); });
-    if (--found->clients == 0) servers_.erase(found);
+    if (--found->clients != 0) return;
+    found->of->workers.drive({});
+    servers_.erase(found);
 }
 
 std::shared_ptr<net::link> world::connect(server& s, const faults& f) {
@@ -114,6 +117,7 @@ std::shared_ptr<net::link> world::connect(server& s, const faults& f) {
 bool world::step() {
     bool any = false;
     for (const driven& d : servers_) {
+        if (!runs(d)) continue;
         for (unsigned i = 0; i < d.of->workers.size(); ++i) {
             net::worker& w = d.of->workers.at(i);
             any |= sleeps_of(w).wake(network_.now_ms());
@@ -132,6 +136,7 @@ bool world::run_a_job() {
 bool world::waits_for_others() const {
     std::uint64_t suspended = 0, asleep = 0;
     for (const driven& d : servers_) {
+        if (!runs(d)) continue;
         for (unsigned i = 0; i < d.of->workers.size(); ++i) {
             suspended += net::read(d.of->workers.at(i).counters().suspended);
             asleep += sleeps_of(d.of->workers.at(i)).size();
@@ -158,10 +163,22 @@ void world::pass(std::uint64_t until_ms) {
     // Workers look at their clocks once a tick.
     std::uint64_t next = std::min(until_ms, (now / net::worker::tick_ms + 1) * net::worker::tick_ms);
     next = std::min(next, network_.next_due());
-    for (const driven& d : servers_)
+    for (const driven& d : servers_) {
+        if (!runs(d)) continue;
         for (unsigned i = 0; i < d.of->workers.size(); ++i)
             next = std::min(next, sleeps_of(d.of->workers.at(i)).next_due());
+    }
     network_.advance_to(std::max(next, now));
+}
+
+void world::drain(server::impl& of, std::chrono::milliseconds time) {
+    draining_ = &of;
+    const std::uint64_t now = network_.now_ms();
+    settle({});
+    if (meanwhile_) meanwhile_();
+    if (network_.now_ms() == now) pass(now + static_cast<std::uint64_t>(time.count()));
+    settle({});
+    draining_ = nullptr;
 }
 
 } // namespace fastserve::test

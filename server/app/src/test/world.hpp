@@ -12,8 +12,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace fastserve::test {
@@ -39,6 +41,8 @@ public:
     void settle(std::chrono::milliseconds patience);
     // Moves time to where something may happen next, but not beyond `until`.
     void pass(std::uint64_t until_ms);
+    // What is done while a server drains.
+    void meanwhile(std::function<void()> act) { meanwhile_ = std::move(act); }
     std::uint64_t now_ms() const noexcept { return network_.now_ms(); }
     std::uint64_t began_ms() const noexcept { return began_ms_; }
 
@@ -49,6 +53,9 @@ private:
         unsigned next_worker;
     };
 
+    // While server::stop() waits.
+    void drain(server::impl&, std::chrono::milliseconds);
+    bool runs(const driven& d) const noexcept { return !d.of->ended || d.of == draining_; }
     bool run_a_job();
     bool waits_for_others() const;
 
@@ -58,6 +65,8 @@ private:
     std::optional<net::sys::fault_scope> installed_;
     std::vector<driven> servers_;
     unsigned connected_ = 0;
+    std::function<void()> meanwhile_;
+    server::impl* draining_ = nullptr; // stop() waits for it now
 };
 
 } // namespace fastserve::test

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +62,8 @@ struct reply {
 // then on; several clients of one server, or of several, may live at the same time, and share the clock.
 //
 // With options::workers left at 0 the server has one worker; otherwise so many as the options say, and connections are
-// given to them in turn. start() and listen() serve nobody any more.
+// given to them in turn. start() and listen() serve nobody any more; stop() drains, and who comes then is closed at
+// once.
 //
 // Lifetime: shorter than the server's. When it ends the connection is reset, and handlers that are suspended are
 // cancelled.
@@ -104,6 +106,10 @@ public:
     void step(std::chrono::milliseconds most);
     // Lets what can happen now happen; no time passes.
     void run();
+    // server::stop() drains in simulated time while clients live, all of which must outlive the call. As often as it
+    // would wait, it calls `act`, for what clients do meanwhile; time passes there by the calls above, and by itself
+    // when there was none.
+    void meanwhile(std::function<void()> act);
     // Since the first client began.
     std::chrono::milliseconds now() const noexcept;
 

@@ -84,7 +84,8 @@ public:
     // alone: that spares two system calls a batch (CPU of a request with 100 connections: docs/benchmarks.md).
     void run();
     // In place of start() and run(), for who drives it from outside, as the simulation does: serves what can be served
-    // now, in the worker's set and in the loop, and never waits. True: there may be more at once.
+    // now, in the worker's set and in the loop, and never waits; after shut_down(), in the loop alone, where handlers
+    // that were cut come to their end. True: there may be more at once.
     bool poll();
     // *Any thread*: the loop is about to be used, by a coroutine or by whoever is handed its executor. From now on the
     // worker waits in it, for good: an executor that was handed out may be used at any time.

@@ -70,8 +70,12 @@ public:
     // Starts the threads. On failure (of the first or of a later one) all is stopped, and stays so.
     std::error_code start();
 
-    // In place of start(), for workers that are driven by worker::poll() on one thread: gives one of them a connection
-    // that no acceptor has taken. False: there is no slot; the descriptor is the caller's.
+    // In place of start(), for workers that are driven by worker::poll() on one thread. Where stop() would wait it
+    // calls `pass`, which drives them and lets so much time pass, by worker::clock_ms(). Empty: nobody drives them any
+    // more, and stop() has nothing to do.
+    void drive(std::function<void(std::chrono::milliseconds)> pass);
+    // Gives one of those a connection that no acceptor has taken. False: there is no slot, or nobody is let in any
+    // more; the descriptor is the caller's.
     bool adopt(int fd, const peer_name&, unsigned index) noexcept;
 
     // Step 1 of the protocol.
@@ -107,7 +111,7 @@ private:
     void finish_accepting() noexcept;
     std::uint64_t suspended() const noexcept;
     std::uint64_t cut() const noexcept;
-    bool wait(std::chrono::steady_clock::time_point until, const std::function<bool()>& done);
+    bool wait(std::chrono::milliseconds most, const std::function<bool()>& done);
     void pause();
     void end_workers();
 
@@ -129,6 +133,9 @@ private:
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> accept_work_;
     mutable std::mutex acceptors_mutex_; // listen() may add one while others read
     std::vector<std::unique_ptr<acceptor>> acceptors_;
+
+    std::function<void(std::chrono::milliseconds)> pass_; // drive()
+    bool lets_in_ = true;                                 // adopt()
 
     std::vector<std::thread> threads_;
     std::atomic<bool> started_{false};
