@@ -216,6 +216,32 @@ TEST(Client, BreaksWhereItIsTold) {
     }
 }
 
+TEST(Client, SeesBodiesInPieces) {
+    server app;
+    app.post("/slow",
+             [](request& q, response& a) -> awaitable<> {
+                 std::size_t size = 0;
+                 for (;;) {
+                     const auto piece = co_await q.read();
+                     if (!piece || piece->empty()) break;
+                     size += piece->bytes.size();
+                     co_await sleep_for(1min);
+                 }
+                 a.trailer("X-Size", std::to_string(size));
+                 const error_code failed = co_await a.write("done");
+                 EXPECT_FALSE(failed);
+             },
+             {.body = body::streamed});
+    client c(app, {.window = 10'000});
+    c.write("POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + std::string(100'000, 'x'));
+    EXPECT_GE(c.held_back(), 80'000U) << "the handler has one piece, and sleeps";
+    const reply r = c.read();
+    EXPECT_EQ(r.body, "done");
+    EXPECT_EQ(r.trailers, (decltype(r.trailers){{"X-Size", "100000"}}));
+    EXPECT_EQ(c.held_back(), 0U);
+    EXPECT_GE(c.now(), 5min);
+}
+
 // A body that ends with its connection: what is cut must not look whole.
 TEST(Client, SeesThatAnAnswerWasCut) {
     server app;

@@ -1,6 +1,8 @@
 // Peers of a simulation: what they send, what they are owed for it, and how they behave.
 #pragma once
 
+#include "streams.hpp"
+
 #include <fastserve/net/simulated_network.hpp>
 #include <fastserve/test/client.hpp>
 
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +25,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds head_time{2'000}, idle_time{5'000}, body_time{1'000}, stall_time{3'000}, route_time{1'500};
 constexpr milliseconds linger_time{5'000}; // the machine's own
 constexpr std::size_t body_rate = 1'000, largest_body = 20'000;
+// What may have been received of a body and not handed out: a piece, and a few heads of chunks.
+constexpr std::size_t largest_piece = 64 * 1024 + 1'024;
 // What a deadline may be late.
 constexpr milliseconds two_ticks{500};
 
@@ -33,15 +38,22 @@ struct owed {
     int status;
     std::string body{}; // of a 200
     bool to_head{};
-    bool last{};                      // the server closes after it
-    milliseconds least{}, most{1};    // from when it can be worked on to when it is here; most 0: any
-    std::size_t end{};                // where its request ends in the peer's bytes
-    milliseconds begun{-1}, sent{-1}; // when its first and last byte were sent
+    bool last{};                       // the server closes after it
+    bool may_be_last{};                // or may
+    bool partial{};                    // never comes whole: its time counts from its first byte
+    bool some{};                       // only the beginning of the body, and nobody knows how much
+    bool cut{};                        // it breaks off; of the body there is some
+    bool resets{};                     // ... and so does the connection
+    bool trailer{}, interim{};         // X-Id, 103
+    milliseconds least{}, most{1};     // from when it can be worked on to when it is here; most 0: any
+    std::optional<std::uint64_t> id{}; // of a handler that keeps a journal
+    std::size_t body_at{}, end{};      // where its request's body begins and ends in the peer's bytes
+    milliseconds begun{-1}, sent{-1};  // when its first and last byte were sent
 };
 
 class peer {
 public:
-    peer(server&, dice&, std::uint64_t& next_id);
+    peer(server&, dice&, std::uint64_t& next_id, const journal&);
 
     // Does something, or waits. Afterwards wrong() says whether what has come is right.
     void act();
@@ -69,29 +81,39 @@ private:
         large_body,   // one that is refused before it has come
         partial_head, // and no more
         partial_body,
-        stalls, // does not read any more
-        pauses, // does not read for a while
+        partial_stream, // the same, to a handler that reads it
+        stalls,         // does not read any more
+        pauses,         // does not read for a while
     };
 
     void write_requests(std::uint64_t& next_id);
     void write_ending(std::uint64_t& next_id);
+    void write_streamed(std::uint64_t id);
+    void write_cut(std::uint64_t id, bool old);
+    void write_partial_body(std::uint64_t id, const std::string& target, bool cut);
     void add(std::string_view wire, owed);
     void send_some();
     void collect();
     void check(const reply&);
+    void check_cut();
+    void check_time(std::size_t size);
+    void check_progress();
     void fail(std::string why);
     // Nothing is owed to who breaks the connection or the rules.
     bool forgiven() const noexcept { return rude_ || ending_ == ending::reset || ending_ == ending::broken; }
 
     dice& dice_;
+    const journal& journal_;
     ending ending_;
     milliseconds delays_{};
     bool slow_ = false; // answers take longer than the delays
+    std::size_t window_ = faults{}.window;
     std::string wire_;
     std::size_t sent_ = 0;
     std::size_t reset_at_ = 0; // ending::reset
     std::vector<owed> owed_;
     std::size_t got_ = 0;      // of owed_
+    bool over_ = false;        // there is no more to come
     milliseconds last_got_{0}; // when
     milliseconds paused_{-1};
     bool stalled_ = false;

@@ -34,7 +34,16 @@ std::string in_chunks(std::string_view body, dice& d) {
         out.append("\r\n").append(body.substr(0, size)).append("\r\n");
         body.remove_prefix(size);
     }
-    return out + "0\r\n\r\n";
+    return out + (d.once_in(4) ? "0\r\nX-Trailer: of the request\r\n\r\n" : "0\r\n\r\n");
+}
+
+// By length or in chunks, as it comes.
+std::string post(const std::string& target, std::string_view body, dice& d, bool by_length) {
+    const std::string expect = d.once_in(4) ? "Expect: 100-continue\r\n" : "";
+    if (by_length)
+        return head("POST", target, expect + "Content-Length: " + std::to_string(body.size()) + "\r\n") +
+               std::string(body);
+    return head("POST", target, expect + "Transfer-Encoding: chunked\r\n") + in_chunks(body, d);
 }
 
 } // namespace
@@ -42,6 +51,8 @@ std::string in_chunks(std::string_view body, dice& d) {
 void peer::add(std::string_view wire, owed o) {
     wire_ += wire;
     o.end = wire_.size();
+    const std::size_t body = wire.find("\r\n\r\n");
+    o.body_at = o.end - (body == wire.npos ? 0 : wire.size() - body - 4);
     owed_.push_back(std::move(o));
 }
 
@@ -53,7 +64,7 @@ void peer::write_requests(std::uint64_t& next_id) {
         const std::uint64_t id = next_id++;
         const std::size_t size = std::size_t{1} << d.below(!slow_ && d.once_in(30) ? 19 : 12);
         const auto get = [&](std::string_view kind) { return head("GET", numbered(kind, id)); };
-        switch (count > 100 ? 0 : d.below(13)) {
+        switch (count > 100 ? 0 : d.below(20)) {
         default: add(get("plain"), {.status = 200, .body = content("plain", id, 0)}); break;
         case 1: add(head("HEAD", numbered("plain", id)), {.status = 200, .to_head = true}); break;
         case 2:
@@ -94,6 +105,16 @@ void peer::write_requests(std::uint64_t& next_id) {
                 {.status = 200, .body = body, .least = milliseconds(30), .most = milliseconds(31)});
             break;
         }
+        case 13:
+        case 14:
+        case 15:
+        case 16:
+        case 17:
+        case 18: write_streamed(id); break;
+        case 19:
+            if (!d.once_in(4)) break;
+            write_cut(id, false);
+            return;
         case 12:
             if (!d.once_in(4)) break;
             add(get("never"), {.status = 503, .last = true, .least = route_time, .most = route_time + two_ticks});
@@ -102,10 +123,96 @@ void peer::write_requests(std::uint64_t& next_id) {
     }
 }
 
+// What handlers of bodies in pieces are asked for.
+void peer::write_streamed(std::uint64_t id) {
+    dice& d = dice_;
+    const bool by_length = d.once_in(2);
+    // Of a body that nobody wants no more than 256 KiB is dropped. If its length told that before, the answer says
+    // close.
+    const std::size_t large = by_length ? 300'000 : 250'000;
+    const std::size_t size = d.below(!slow_ && d.once_in(20) ? large : 3'000);
+    const auto ask = [&](std::string_view kind, std::size_t how, owed o) {
+        const std::string body = d.once_in(16) ? "" : content(kind, id, size);
+        if (o.body.empty()) o.body = body;
+        o.id = id;
+        add(post(numbered(kind, id) + "/" + std::to_string(how), body, d, by_length), std::move(o));
+    };
+    switch (d.below(6)) {
+    case 0: {
+        const std::size_t pause = d.once_in(2) ? 0 : d.below(400);
+        ask("take", pause, {.status = 200, .most = milliseconds(pause == 0 ? 1 : 0)});
+        break;
+    }
+    case 1: {
+        const std::size_t way = d.below(by_length ? with_sleeps : with_length);
+        ask("relay", way,
+            {.status = 200,
+             .trailer = (way & with_trailer) && !(way & with_length),
+             .interim = (way & with_interim) != 0});
+        break;
+    }
+    case 2: ask("part", d.below(4), {.status = 200, .may_be_last = true, .some = true}); break;
+    case 3: {
+        const std::string body = content("early", id, 0);
+        add(post(numbered("early", id), content("early", id, size), d, by_length),
+            {.status = 200, .body = body, .may_be_last = true, .most = milliseconds(6), .id = id});
+        break;
+    }
+    case 4: ask("timed", d.below(20), {.status = 200, .most = milliseconds(2)}); break;
+    default: {
+        const bool to_head = d.once_in(8); // answered before its handler has ended: that must not take time
+        const std::size_t way = d.below(to_head ? with_sleeps : all_ways);
+        add(head(to_head ? "HEAD" : "GET",
+                 numbered("pieces", id) + "/" + std::to_string(size) + "/" + std::to_string(way)),
+            {.status = 200,
+             .body = content("pieces", id, size),
+             .to_head = to_head,
+             .trailer = !to_head && (way & with_trailer) && !(way & with_length),
+             .interim = (way & with_interim) != 0,
+             .most = milliseconds(way & with_sleeps ? 4 * 50 : 1),
+             .id = id});
+    }
+    }
+}
+
+// An answer that must not look whole. To an old client there is nothing but a reset to tell it.
+void peer::write_cut(std::uint64_t id, bool old) {
+    const std::size_t size = !slow_ && dice_.once_in(8) ? 200'000 : 100 + dice_.below(3'000);
+    const std::size_t how = dice_.below(all_cuts);
+    const std::string target = numbered("cut", id) + "/" + std::to_string(size) + "/" + std::to_string(how);
+    const bool late = how == by_deadline;
+    add(old ? "GET " + target + " HTTP/1.0\r\n\r\n" : head("GET", target),
+        {.status = 200,
+         .body = content("cut", id, size),
+         .last = true,
+         .cut = true,
+         .resets = old && how != by_returning,
+         .least = late ? route_time : milliseconds(0),
+         .most = late ? route_time + two_ticks : milliseconds(1),
+         .id = id});
+}
+
+// Answered 408, or what was answered already is cut.
+void peer::write_partial_body(std::uint64_t id, const std::string& target, bool cut) {
+    const std::size_t size = 1 + dice_.below(2'000), have = dice_.below(size);
+    const std::string body(have, 'x');
+    // Its time is what its bytes have earned.
+    owed o{.status = cut ? 200 : 408,
+           .body = body,
+           .last = true,
+           .partial = true,
+           .cut = cut,
+           .least = body_time,
+           .most = body_time + milliseconds(have * 1000 / body_rate) + two_ticks};
+    if (ending_ == ending::partial_stream) o.id = id;
+    add(head("POST", target, "Content-Length: " + std::to_string(size) + "\r\n") + body, std::move(o));
+}
+
 void peer::write_ending(std::uint64_t& next_id) {
     dice& d = dice_;
     if (!owed_.empty() && owed_.back().last) {
-        wire_ += head("GET", "/missing"); // never answered
+        // Never answered. Behind what is cut it could turn the end into a reset.
+        if (!owed_.back().cut) wire_ += head("GET", "/missing");
         if (ending_ != ending::reset && ending_ != ending::broken) ending_ = ending::idle;
         return;
     }
@@ -120,8 +227,17 @@ void peer::write_ending(std::uint64_t& next_id) {
         if (rude_) wire_ += head("GET", "/missing") + std::string(d.below(20'000), 'x');
         break;
     case ending::old:
-        add("GET " + numbered("plain", id) + " HTTP/1.0\r\n\r\n",
-            {.status = 200, .body = content("plain", id, 0), .last = true});
+        switch (d.below(3)) {
+        case 0:
+            add("GET " + numbered("plain", id) + " HTTP/1.0\r\n\r\n",
+                {.status = 200, .body = content("plain", id, 0), .last = true});
+            break;
+        case 1: // until the connection ends, or by its length
+            add("GET " + numbered("pieces", id) + "/2000/" + std::to_string(d.below(with_sleeps)) + " HTTP/1.0\r\n\r\n",
+                {.status = 200, .body = content("pieces", id, 2'000), .last = true, .id = id});
+            break;
+        default: write_cut(id, true);
+        }
         break;
     case ending::garbage:
         add("GARBAGE\r\n\r\n", {.status = 400, .last = true});
@@ -135,23 +251,23 @@ void peer::write_ending(std::uint64_t& next_id) {
     case ending::partial_head: {
         const std::string whole = head("GET", numbered("plain", id), "X-Field: value\r\n");
         add(whole.substr(0, 1 + d.below(whole.size() - 1)),
-            {.status = 408, .last = true, .least = head_time, .most = head_time + two_ticks});
+            {.status = 408, .last = true, .partial = true, .least = head_time, .most = head_time + two_ticks});
         break;
     }
-    case ending::partial_body: {
-        const std::size_t size = 1 + d.below(2'000), have = d.below(size);
-        // Its time is what its bytes have earned.
-        add(head("POST", numbered("echo", id), "Content-Length: " + std::to_string(size) + "\r\n") +
-                std::string(have, 'x'),
-            {.status = 408,
-             .last = true,
-             .least = body_time,
-             .most = body_time + milliseconds(have * 1000 / body_rate) + two_ticks});
+    case ending::partial_body: write_partial_body(id, numbered("echo", id), false); break;
+    case ending::partial_stream:
+        if (d.once_in(2))
+            write_partial_body(id, numbered("take", id) + "/0", false);
+        else
+            write_partial_body(id, numbered("relay", id) + "/0", true);
         break;
-    }
     case ending::stalls:
     case ending::pauses:
-        add(head("GET", numbered("large", id) + "/300000"), {.status = 200, .body = content("large", id, 300'000)});
+        if (d.once_in(2))
+            add(head("GET", numbered("large", id) + "/300000"), {.status = 200, .body = content("large", id, 300'000)});
+        else
+            add(head("GET", numbered("pieces", id) + "/300000/0"),
+                {.status = 200, .body = content("pieces", id, 300'000), .id = id});
         break;
     default: break;
     }

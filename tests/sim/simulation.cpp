@@ -1,6 +1,7 @@
 #include "simulation.hpp"
 
 #include "peers.hpp"
+#include "streams.hpp"
 
 #include <fastserve/fastserve.hpp>
 
@@ -83,8 +84,10 @@ class afternoon {
 public:
     explicit afternoon(std::uint64_t seed) : dice_(seed), app_(some_options(dice_)) {
         add_routes(app_, later_);
+        add_streams(app_, journal_);
         const std::size_t count = 1 + dice_.below(5);
-        for (std::size_t i = 0; i < count; ++i) peers_.push_back(std::make_unique<peer>(app_, dice_, next_id_));
+        for (std::size_t i = 0; i < count; ++i)
+            peers_.push_back(std::make_unique<peer>(app_, dice_, next_id_, journal_));
     }
 
     outcome run() {
@@ -150,6 +153,7 @@ private:
 
     void look(const peer& p) {
         if (wrong_.empty()) wrong_ = p.wrong();
+        if (wrong_.empty()) wrong_ = journal_.wrong;
     }
 
     // Whatever they do, peers cannot make it keep more than this.
@@ -170,6 +174,7 @@ private:
         const auto say = [this](const char* what, std::uint64_t n) {
             wrong_ = std::to_string(n) + " " + what + " are left when all have gone";
         };
+        if (journal_.running != 0) say("handlers of bodies in pieces", journal_.running);
         if (s.connections != 0) say("connections", s.connections);
         if (s.connection_pool.in_use != 0) say("pooled connections", s.connection_pool.in_use);
         if (s.exchange_pool.in_use > workers) say("exchanges", s.exchange_pool.in_use);
@@ -182,6 +187,7 @@ private:
 
     dice dice_;
     std::vector<held> later_;
+    journal journal_;
     server app_;
     std::uint64_t next_id_ = 0;
     std::vector<std::unique_ptr<peer>> peers_;

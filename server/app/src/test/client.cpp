@@ -129,6 +129,10 @@ void client::consume(std::size_t size) {
     c_->link->received().erase(0, size);
 }
 
+std::size_t client::held_back() const noexcept {
+    return c_->link->unreceived();
+}
+
 bool client::closed() const noexcept {
     return c_->link->ended();
 }

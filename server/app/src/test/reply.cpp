@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace fastserve::test {
 
@@ -33,11 +34,9 @@ bool to_number(std::string_view s, N& n, int base = 10) noexcept {
     return e == std::errc() && end != s.data();
 }
 
-// Status line and fields.
-bool take_head(std::string_view& from, reply& r) {
-    const auto status = take_line(from);
-    if (!status || status->size() < 12 || !to_number(status->substr(9, 3), r.status)) return false;
-    r.fields.clear();
+// Lines up to an empty one.
+bool take_fields(std::string_view& from, std::vector<std::pair<std::string, std::string>>& fields) {
+    fields.clear();
     for (;;) {
         const auto line = take_line(from);
         if (!line) return false;
@@ -45,8 +44,15 @@ bool take_head(std::string_view& from, reply& r) {
         const std::size_t colon = std::min(line->find(':'), line->size());
         std::string_view value = line->substr(std::min(colon + 1, line->size()));
         while (value.starts_with(' ')) value.remove_prefix(1);
-        r.fields.emplace_back(line->substr(0, colon), value);
+        fields.emplace_back(line->substr(0, colon), value);
     }
+}
+
+// Status line and fields.
+bool take_head(std::string_view& from, reply& r) {
+    const auto status = take_line(from);
+    if (!status || status->size() < 12 || !to_number(status->substr(9, 3), r.status)) return false;
+    return take_fields(from, r.fields);
 }
 
 bool take_chunks(std::string_view& from, reply& r) {
@@ -59,11 +65,7 @@ bool take_chunks(std::string_view& from, reply& r) {
         r.body.append(from, 0, size);
         from.remove_prefix(size + line_end.size());
     }
-    for (;;) { // trailers
-        const auto line = take_line(from);
-        if (!line) return false;
-        if (line->empty()) return true;
-    }
+    return take_fields(from, r.trailers);
 }
 
 bool take_answer(std::string_view& from, bool to_head, bool ended, reply& r) {

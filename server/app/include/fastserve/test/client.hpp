@@ -50,6 +50,7 @@ struct reply {
     int status{}; // 0: no whole answer came
     std::vector<std::pair<std::string, std::string>> fields{};
     std::string body{};
+    std::vector<std::pair<std::string, std::string>> trailers{}; // fields behind a chunked body
     std::vector<int> interim{}; // the statuses of interim answers before it, such as 103
     bool closed{};              // the server had ended its stream when this was returned, or the connection was broken
     std::string raw{};          // the bytes as they came; without a whole answer, all that had come
@@ -117,6 +118,8 @@ public:
     std::string_view received() const noexcept;
     // Takes the first `size` bytes of received().
     void consume(std::size_t size);
+    // Bytes of write() that the server has not taken yet: it reads a streamed body only as fast as its handler does.
+    std::size_t held_back() const noexcept;
     // The server has ended its stream and all that it sent has come, or the connection is broken.
     bool closed() const noexcept;
     // It was broken: by the server, by a fault, or by reset().

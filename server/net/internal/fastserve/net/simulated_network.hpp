@@ -90,6 +90,8 @@ public:
     bool closed_by_server() const noexcept { return fd_ < 0; }
     // Bytes of the server that the client has not read yet.
     std::size_t unread() const noexcept { return to_client_.bytes.size(); }
+    // Bytes of the client that the server has not received yet.
+    std::size_t unreceived() const noexcept { return to_server_.bytes.size(); }
 
 private:
     friend class simulated_network;
