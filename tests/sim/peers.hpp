@@ -27,6 +27,8 @@ constexpr milliseconds linger_time{5'000}; // the machine's own
 constexpr std::size_t body_rate = 1'000, largest_body = 20'000;
 // What may have been received of a body and not handed out: a piece, and a few heads of chunks.
 constexpr std::size_t largest_piece = 64 * 1024 + 1'024;
+// What handlers that were cut have to end.
+constexpr milliseconds cancelled_time{200};
 // What a deadline may be late.
 constexpr milliseconds two_ticks{500};
 
@@ -41,6 +43,7 @@ struct owed {
     bool last{};                       // the server closes after it
     bool may_be_last{};                // or may
     bool partial{};                    // never comes whole: its time counts from its first byte
+    bool dawdles{};                    // it is sent in small pieces, and slowly
     bool some{};                       // only the beginning of the body, and nobody knows how much
     bool cut{};                        // it breaks off; of the body there is some
     bool resets{};                     // ... and so does the connection
@@ -61,6 +64,8 @@ public:
     void watch();
     // It does not act any more.
     void rest();
+    // The server drains from now on, and cuts what is then still in flight at that time.
+    void drain(milliseconds cut_at);
     // It has got all that it was owed, or is not owed anything any more.
     bool done() const noexcept;
     const std::string& wrong() const noexcept { return wrong_; }
@@ -92,13 +97,15 @@ private:
     void write_cut(std::uint64_t id, bool old);
     void write_partial_body(std::uint64_t id, const std::string& target, bool cut);
     void add(std::string_view wire, owed);
-    void send_some();
+    bool send_some(); // true: there should be some time before more
     void collect();
     void check(const reply&);
     void check_cut();
     void check_time(std::size_t size);
     void check_progress();
     void fail(std::string why);
+    // The drain may have ended the connection so, without an answer that is owed.
+    bool lost_in_drain() const noexcept;
     // Nothing is owed to who breaks the connection or the rules.
     bool forgiven() const noexcept { return rude_ || ending_ == ending::reset || ending_ == ending::broken; }
 
@@ -119,7 +126,9 @@ private:
     bool stalled_ = false;
     bool rude_ = false;
     milliseconds wait_until_{0};
-    bool ended_ = false; // its stream, or itself
+    milliseconds drain_at_{-1}, cut_at_{-1};
+    std::size_t arrived_ = 0; // of its bytes, when the drain began
+    bool ended_ = false;      // its stream, or itself
     std::uint64_t answers_ = 0;
     std::string wrong_;
     std::unique_ptr<client> client_;

@@ -139,6 +139,13 @@ void peer::write_streamed(std::uint64_t id) {
     };
     switch (d.below(6)) {
     case 0: {
+        if (d.once_in(3)) {
+            // Its handler is slower than the peer, and that is not the peer's fault, however long it takes.
+            const std::string body = content("take", id, 0) + std::string(d.below(200), 'x');
+            add(post(numbered("take", id) + "/" + std::to_string(320 + d.below(100)), body, d, by_length),
+                {.status = 200, .body = body, .dawdles = true, .most = milliseconds(0), .id = id});
+            break;
+        }
         const std::size_t pause = d.once_in(2) ? 0 : d.below(400);
         ask("take", pause, {.status = 200, .most = milliseconds(pause == 0 ? 1 : 0)});
         break;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ options some_options(dice& d) {
     o.limits.head_timeout = head_time;
     o.limits.idle_timeout = idle_time;
     o.limits.write_stall = stall_time;
+    o.drain_delay = milliseconds(d.once_in(2) ? 0 : d.below(500));
+    o.grace = milliseconds(d.once_in(4) ? 10'000 : d.below(2'000));
     if (d.once_in(2)) o.limits.turn_requests = 1 + d.below(4);
     if (d.once_in(2)) o.limits.output_bytes = 4096;
     return o;
@@ -91,9 +94,14 @@ public:
     }
 
     outcome run() {
-        live();
-        while (wrong_.empty() && !later_.empty()) answer_one(later_, dice_);
-        if (dice_.once_in(2)) rest();
+        if (dice_.once_in(6)) {
+            live(milliseconds(dice_.below(dice_.once_in(2) ? 200 : 1'500)));
+            drain();
+        } else {
+            live(milliseconds(8'000));
+            while (wrong_.empty() && !later_.empty()) answer_one(later_, dice_);
+            if (dice_.once_in(2)) rest();
+        }
         outcome o;
         for (const auto& p : peers_) o.answers += p->answers();
         peers_.clear();
@@ -104,22 +112,68 @@ public:
 
 private:
     // Until nobody has anything to do.
-    void live() {
-        const milliseconds end = now() + milliseconds(8'000);
-        while (now() < end && wrong_.empty()) {
-            bool done = true;
-            for (std::size_t turns = peers_.size(); turns != 0; --turns) {
-                peer& p = *peers_[dice_.below(peers_.size())];
-                p.act();
-                look(p);
-            }
-            for (const auto& p : peers_) done &= p->done();
-            if (done) return;
-            if (dice_.once_in(2)) answer_one(later_, dice_);
-            if (dice_.once_in(64)) peers_[dice_.below(peers_.size())].swap(peers_.back()); // no order is special
-            pass(milliseconds(dice_.once_in(3) ? dice_.below(100) : dice_.below(5)));
-            check_bounds();
+    void live(milliseconds most) {
+        const milliseconds end = now() + most;
+        while (now() < end && wrong_.empty() && !all_done()) turn();
+    }
+
+    void turn() {
+        for (std::size_t turns = peers_.size(); turns != 0; --turns) {
+            peer& p = *peers_[dice_.below(peers_.size())];
+            p.act();
+            look(p);
         }
+        if (dice_.once_in(2)) answer_one(later_, dice_);
+        if (dice_.once_in(64)) peers_[dice_.below(peers_.size())].swap(peers_.back()); // no order is special
+        pass(milliseconds(dice_.once_in(3) ? dice_.below(100) : dice_.below(5)));
+        check_bounds();
+    }
+
+    bool all_done() const {
+        return std::all_of(peers_.begin(), peers_.end(), [](const auto& p) { return p->done(); });
+    }
+
+    // The server stops, while everybody goes on.
+    void drain() {
+        const milliseconds closes = now() + app_.settings().drain_delay, cuts = closes + app_.settings().grace;
+        for (const auto& p : peers_) p->drain(cuts);
+        const bool nothing_left = all_done() && later_.empty();
+        peers_.front()->connection().meanwhile([this, closes] {
+            for (const auto& p : peers_) p->watch(); // what came while stop() let time pass
+            if (dice_.once_in(4)) come_late(now() < closes);
+            turn();
+        });
+        const drain_report report = app_.stop();
+        const auto say = [this](std::string what) {
+            if (wrong_.empty()) wrong_ = std::move(what);
+        };
+        if (now() < closes) say("it did not wait for the drain delay");
+        if (now() > cuts + cancelled_time + milliseconds(200)) say("stop() took too long");
+        if (nothing_left && !report.clean()) say("something was cut, and there was nothing");
+        if (report.connections_cut > peers_.size()) say("more was cut than there was");
+        if (app_.snapshot().connections != 0) say("connections have outlived stop()");
+        if (journal_.running != 0) say("handlers have outlived stop()");
+        come_late(false);
+        for (held& h : later_)
+            if (h.answer.complete([](response&) {})) say("answered after stop()");
+        for (const auto& p : peers_) p->rest();
+        pass(milliseconds(500)); // what is on its way comes
+        for (const auto& p : peers_) {
+            p->check_end();
+            look(*p);
+        }
+    }
+
+    // Somebody comes while the server drains, and is served, or finds it closed.
+    void come_late(bool served) {
+        if (!wrong_.empty()) return;
+        client late(app_);
+        const std::uint64_t id = next_id_++;
+        late.write("GET /plain/" + std::to_string(id) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        const std::optional<reply> r = late.try_read();
+        if (served && !(r && r->body == content("plain", id, 0) && r->field("Connection") == "close"))
+            wrong_ = "who came while it accepted was not served and sent away";
+        if (!served && (r || !late.closed())) wrong_ = "who came too late was not refused";
     }
 
     // Nobody does anything any more: the server ends everything by itself, each in its time.

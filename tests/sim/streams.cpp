@@ -110,7 +110,7 @@ awaitable<> take(journal& j, request& q, response& a) {
         const bool good = co_await v.read(piece);
         if (!good) co_return;
         if (piece.empty()) break;
-        if (pause.count() != 0 && pauses < 5) co_await sleep_for(pause);
+        if (pause.count() != 0 && pauses < 8) co_await sleep_for(pause);
         all += piece; // which is good until the next read
     }
     a.bytes(std::move(all), "text/plain");
