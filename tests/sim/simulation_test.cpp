@@ -36,7 +36,7 @@ void tell_seed(int signal) {
 
 TEST(Simulation, EverySeed) {
     for (const int s : {SIGABRT, SIGSEGV, SIGBUS}) std::signal(s, tell_seed);
-    const std::uint64_t count = from_environment("FASTSERVE_SOAK_AMOUNT", 1'500);
+    const std::uint64_t count = from_environment("FASTSERVE_SOAK_AMOUNT", 1'200);
     const std::uint64_t first = from_environment("FASTSERVE_SOAK_SEED", 1);
     std::uint64_t wrong = 0, answers = 0;
     const auto began = std::chrono::steady_clock::now();
