@@ -4,6 +4,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -77,9 +78,8 @@ TEST(StreamingEnds, ServerStopsWhileNobodyIsCancelled) {
     EXPECT_TRUE(told);
 }
 
-// A read that was given up leaves the machine waiting: what arrives then is no answer to another question.
+// What arrives when a read was given up is no answer to another question.
 TEST(StreamingEnds, PieceThatNobodyWaitsForIsNoAnswerToAWrite) {
-    std::string all;
     site s;
     s.app.post(
         "/both",
@@ -167,6 +167,109 @@ TEST(StreamingEnds, NothingIsLeftBehind) {
     }));
     EXPECT_FALSE(c.unread().ends_with("0\r\n\r\n"));
     for (int i = 0; i != 10; ++i) EXPECT_EQ(s.get("/").body, "hello");
+}
+
+// Also when it ends at once, and before the worker has come to what the other one has asked for.
+TEST(StreamingEnds, NothingIsLeftBehindAtOnce) {
+    site s;
+    const auto leaves = [&s](auto left_behind) {
+        return [left_behind](request& q, response& a) -> awaitable<> {
+            const auto on = co_await asio::this_coro::executor;
+            co_await asio::dispatch(on, asio::use_awaitable); // by which Asio tells its end at once
+            asio::co_spawn(
+                on, [&q, &a, left_behind]() -> awaitable<> { co_await left_behind(q, a); }, asio::detached);
+            a.text("ended");
+        };
+    };
+    s.app.post("/reads", leaves([](request& q, response&) { return q.read(); }), streamed);
+    s.app.post("/writes", leaves([](request&, response& a) { return a.write("left"); }), streamed);
+    s.app.post("/tells", leaves([](request&, response& a) { return a.interim(102); }), streamed);
+    s.app.get("/", [](request&, response&) -> awaitable<> { co_return; });
+    s.start();
+    s.get("/"); // from now on handlers run in the loop
+    for (const char* const path : {"/reads", "/writes", "/tells"}) {
+        client c = s.connect();
+        for (int i = 0; i != 10; ++i) {
+            c.send(request_line("POST", path, "", "hello"));
+            const answer got = c.read();
+            ASSERT_EQ(got.status, 200) << path;
+            ASSERT_EQ(got.body, "ended") << path;
+        }
+    }
+    EXPECT_EQ(s.suspended(), 0U);
+}
+
+// A piece is lent by who sends it. If that has gone, be it that the answer was promised for later, it is sent no more.
+TEST(StreamingEnds, PieceThatIsLeftBehindIsNotSent) {
+    shelf promised;
+    site s;
+    s.app.get("/defers", [&](request&, response& a) -> awaitable<> {
+        promised.put(a.defer());
+        asio::co_spawn(
+            co_await asio::this_coro::executor,
+            [&a]() -> awaitable<> {
+                const std::string piece(20'000'000, 'x');
+                co_await a.write(piece);
+            },
+            asio::detached);
+        co_await sleep_for(10ms);
+    });
+    s.start();
+    client c(s.port, 8 * 1024);
+    c.send(request_line("GET", "/defers"));
+    responder r = promised.take();
+    std::this_thread::sleep_for(30ms);
+    c.poll(); // makes room
+    std::this_thread::sleep_for(30ms);
+    EXPECT_TRUE(r.complete([](response&) {}));
+    EXPECT_TRUE(eventually([&] {
+        c.poll();
+        return c.at_end();
+    }));
+    EXPECT_LT(c.unread().size(), 20'000'000U);
+    EXPECT_FALSE(c.unread().ends_with("0\r\n\r\n"));
+}
+
+// The peer's time for its body stands still while nobody asks for it, and what it sends meanwhile is not received: a
+// read that was given up has nothing to say in what the handler does next.
+TEST(StreamingEnds, ReadThatWasGivenUpIsNoReadAnyMore) {
+    std::atomic<int> step{0};
+    options o{.workers = 1};
+    o.limits.body_rate = 1'000'000;
+    o.limits.body_grace = 100ms;
+    site s(std::move(o));
+    s.app.post(
+        "/patient",
+        [&](request& q, response& a) -> awaitable<> {
+            const auto first = co_await (q.read() || awaitable<>(sleep_for(1ms)));
+            if (first.index() != 1) co_return;
+            step = 1;
+            co_await sleep_for(800ms); // deadlines are kept to half a second
+            step = 2;
+            while (step != 3) co_await sleep_for(1ms);
+            std::string all = q.peer_finished() ? "finished " : "goes on ";
+            while (const auto piece = co_await q.read()) {
+                if (piece->empty()) break;
+                all += piece->bytes;
+            }
+            a.text(std::move(all));
+        },
+        streamed);
+    s.start();
+    for (const bool finishes : {false, true}) {
+        step = 0;
+        client c = s.connect();
+        const std::string body(finishes ? 1'000 : 200'000, 'b'); // what the system does not take holds up its end
+        c.send(request_line("POST", "/patient", "Content-Length: " + std::to_string(body.size()) + "\r\n"));
+        EXPECT_TRUE(eventually([&] { return step == 1; }));
+        c.send(body);
+        if (finishes) ::shutdown(c.fd(), SHUT_WR);
+        EXPECT_TRUE(eventually([&] { return step == 2; }));
+        step = 3;
+        const answer got = c.read();
+        EXPECT_EQ(got.status, 200);
+        EXPECT_TRUE(got.body == (finishes ? "finished " : "goes on ") + body) << got.body.substr(0, 50);
+    }
 }
 
 TEST(StreamingEnds, HeadIsWrittenToAsGetIs) {

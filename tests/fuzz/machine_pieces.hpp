@@ -59,6 +59,7 @@ public:
     void read() {
         if (busy()) return;
         promise_->asked = true;
+        give_up();
         driver_.want_body();
         settle();
     }
@@ -82,6 +83,7 @@ public:
         promise_->body.append(out_, sent_, size);
         sent_ += size;
         mark_ = driver_.written;
+        give_up();
         driver_.write({lent_.get(), size});
         settle();
     }
@@ -89,6 +91,7 @@ public:
         if (busy() || begun_) return;
         ++promise_->interims;
         mark_ = driver_.written;
+        give_up();
         driver_.interim(103);
         settle();
     }
@@ -148,6 +151,11 @@ public:
     std::size_t losses = 0; // of connections
 
 private:
+    // It has asked in vain so far, and does something else.
+    void give_up() {
+        if (driver_.m.reading()) driver_.give_up();
+    }
+
     driver& driver_;
     promise* promise_ = nullptr;
     bool echoes_ = false, says_length_ = false, at_end_ = false, begun_ = false;

@@ -98,6 +98,13 @@ public:
         ASSERT_TRUE(waiting);
         turn_with([&] { return m.on_body_wanted(*t_); });
     }
+    // It waits for that no longer.
+    void give_up() {
+        before_event();
+        m.on_given_up(now_ms);
+        next_ = {action::wait};
+        check();
+    }
     // All pieces up to the end.
     std::string read_all() {
         std::string all;

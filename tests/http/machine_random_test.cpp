@@ -133,6 +133,7 @@ public:
             body_ += d_.pieces[taken_];
             at_end_ = d_.pieces[taken_++].empty();
         }
+        if (d_.m.reading()) d_.give_up();
         if (!at_end_ && c_.one_in(5) && !begun_) return interim();
         if (!at_end_) return d_.want_body();
         if (!begun_ || sent_ != body_.size()) return write();
@@ -143,7 +144,7 @@ public:
     }
 
 private:
-    void interim() { // it gives up waiting for a while
+    void interim() {
         mark_ = d_.written;
         d_.interim(103);
     }

@@ -251,6 +251,32 @@ TEST(machine_stream_out, what_was_lent_is_forgotten_with_the_handler) {
     EXPECT_EQ(d.wire.size(), 5'000U);
 }
 
+// Who asked has gone, and its memory with it; what was sent of the piece is the last of the answer.
+TEST(machine_stream_out, given_up) {
+    site_driver d;
+    d.receive(get("/piece"));
+    d.writes_itself = false;
+    d.send_most = [] { return std::size_t{1'000}; };
+    std::string piece = pattern(100'000);
+    d.write(piece);
+    ASSERT_TRUE(d.blocked);
+    d.give_up();
+    piece.assign(piece.size(), '!');
+    d.send_most = [] { return unlimited; };
+    if (d.blocked) d.writable();
+    EXPECT_EQ(d.written, 0U);
+    d.finish();
+    EXPECT_TRUE(d.closed);
+    EXPECT_EQ(d.wire, (streamed_head(in_chunks) + "186a0\r\n" + pattern(100'000)).substr(0, 1'000));
+
+    site_driver sent; // too late
+    sent.receive(get("/piece") + get("/hello"));
+    sent.write("abc");
+    sent.give_up();
+    sent.finish();
+    EXPECT_EQ(sent.wire, streamed_head(in_chunks) + chunk("abc") + "0\r\n\r\n" + hello);
+}
+
 TEST(machine_stream_out, half_closed_peer_gets_all_of_it) {
     site_driver d;
     d.receive(get("/piece"));

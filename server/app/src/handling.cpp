@@ -51,11 +51,13 @@ bool application::handle(net::worker& w, net::exchange& e) noexcept {
     case handler_kind::blocking: answered = run_blocking(w, x); break;
     }
     running.store(nullptr, std::memory_order_relaxed);
-    if (answered) [[likely]]
+    if (answered) [[likely]] {
         leave(x);
-    else
-        suspend(w, x);
-    return answered;
+        return true;
+    }
+    suspend(w, x);
+    if (x.completed) finish(w, x);
+    return false;
 }
 
 bool application::run_plain(context& x) noexcept {
@@ -104,14 +106,18 @@ bool application::run_coroutine(net::worker& w, context& x) noexcept {
         // It was not started, or not far: its ending has said so, or will.
     }
     x.starting = false;
-    return x.completed;
+    // One that has left another behind, which has asked for something, ends when the worker has come to it.
+    return x.completed && x.net::exchange::asked == net::ask::nothing;
 }
 
 void application::coroutine_ended(net::worker& w, context& x, const std::exception_ptr& failed) noexcept {
     x.live = false;
     x.usable.set(usable_parts::none, x.route_of);
     // A coroutine of its own, which it has started and left behind: it has nothing to wait for any more.
-    if (x.waits) std::exchange(x.waits, nullptr)->drop();
+    if (x.waits) {
+        w.give_up(x);
+        std::exchange(x.waits, nullptr)->drop();
+    }
     if (failed) handler_failed(x, failed);
     if (x.deferred && x.deferred->current() != deferral::state::gone) return; // its responder finishes it
     if (x.starting) {

@@ -77,6 +77,7 @@ awaitable<bool> wait_for(context& x, net::ask what) {
                 // What is being sent is lent to the worker until it is sent or the connection has gone.
                 if (what != net::ask::body && !x.orphaned) return;
                 given_up = true;
+                x.on->give_up(x);
                 // Later, because the frame that is resumed may end, and with it what is being called.
                 std::exchange(x.waits, nullptr)->resume_later();
             });
@@ -107,11 +108,7 @@ void application::wake(net::worker& w, context& x) noexcept {
 }
 
 void application::body_ready(net::worker& w, net::exchange& e) noexcept {
-    context& x = as_context(e);
-    if (x.waits && x.waits_for == net::ask::body)
-        wake(w, x);
-    else // that read was cancelled: the piece waits for the next one
-        x.body_waits = !x.body.empty();
+    wake(w, as_context(e)); // a read that was cancelled has been given up
 }
 
 void application::written(net::worker& w, net::exchange& e) noexcept {

@@ -40,10 +40,7 @@ step machine::on_answer(turn& t) noexcept {
             give_exchange(t);
             return resume(t);
         }
-        if (phase_ == phase::writing && has_unsent()) { // its piece is not lent any more
-            forget_lent();
-            exchange_->broken = exchange_->head_sent;
-        }
+        on_given_up(t.now_ms);
         load_input(t);
         phase_ = phase::handling;
     }

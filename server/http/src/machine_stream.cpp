@@ -74,13 +74,12 @@ bool machine::room_for_piece(turn& t) noexcept {
 
 step machine::on_body_wanted(turn& t) noexcept {
     exchange& x = *exchange_;
-    assert(phase_ == phase::suspended || phase_ == phase::reading);
+    assert(phase_ == phase::suspended);
     if (x.body_waits) {
         x.body_waits = false;
         x.body = {x.body_bytes_.data(), x.body_size_};
         return {action::body};
     }
-    if (phase_ == phase::reading) return {action::read}; // it had given up waiting
     x.body = {};
     if (!x.body_open) return {action::body};
     if (!room_for_piece(t)) return fail(t, 503);
@@ -92,6 +91,19 @@ step machine::on_body_wanted(turn& t) noexcept {
     x.rate_from_ms_ = x.rate_from_ms_ == 0 ? t.now_ms : x.rate_from_ms_ + (t.now_ms - x.rate_paused_ms_);
     phase_ = phase::reading;
     return {action::read};
+}
+
+void machine::on_given_up(std::uint64_t now_ms) noexcept {
+    if (phase_ == phase::reading) {
+        exchange_->rate_paused_ms_ = now_ms;
+    } else if (phase_ == phase::writing) {
+        if (has_unsent()) exchange_->broken = exchange_->head_sent;
+        exchange_->outgoing = {};
+        forget_lent();
+    } else {
+        return;
+    }
+    phase_ = phase::suspended;
 }
 
 step machine::on_piece(turn& t, std::size_t size) noexcept {
@@ -136,11 +148,6 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
 step machine::body_failed(turn& t, errc e) noexcept {
     exchange_->body_error = e;
     return fail(t, e);
-}
-
-// The handler does something else while it waits for a piece, of which it may have lost sight.
-void machine::stop_reading(turn& t) noexcept {
-    if (phase_ == phase::reading) exchange_->rate_paused_ms_ = t.now_ms;
 }
 
 // The handler has finished and has not taken all of the body.
@@ -207,8 +214,7 @@ void machine::write_piece(turn& t, std::string_view piece) noexcept {
 
 step machine::on_write(turn& t) noexcept {
     exchange& x = *exchange_;
-    assert((phase_ == phase::suspended || phase_ == phase::reading) && external_.empty());
-    stop_reading(t);
+    assert(phase_ == phase::suspended && external_.empty());
     if (!x.head_sent && !write_stream_head(t)) return fail(t, 500);
     write_piece(t, x.outgoing);
     phase_ = phase::writing;
@@ -217,8 +223,7 @@ step machine::on_write(turn& t) noexcept {
 
 step machine::on_interim(turn& t, int status) noexcept {
     exchange& x = *exchange_;
-    assert(phase_ == phase::suspended || phase_ == phase::reading);
-    stop_reading(t);
+    assert(phase_ == phase::suspended);
     const field_block& fields = x.response.fields();
     if (!x.head_sent && x.head.version_minor != 0) {
         if (t.output.size() - t.output_size < interim_bound(fields)) return fail(t, 500);

@@ -260,6 +260,17 @@ void worker::ask(exchange& x, net::ask what) noexcept {
     }
 }
 
+// The timer may still be set to the end of the peer's time, and will find that to have moved.
+void worker::give_up(exchange& x) noexcept {
+    if (x.asked != ask::nothing) {
+        x.asked = ask::no_more;
+        return;
+    }
+    if (x.orphaned) return;
+    if (!in_batch_) look_at_clock();
+    env_.connections.find(x.connection)->machine.on_given_up(turn_.now_ms);
+}
+
 // Those that ask meanwhile have their turn too, but not without end: a fast peer of a streaming handler would keep the
 // others waiting.
 void worker::perform_asked() noexcept {
@@ -284,6 +295,7 @@ void worker::perform(exchange& x) noexcept {
         if (what == ask::finish) env_.handlers.release(*this, x);
         return; // its handler was told when it lost its peer
     }
+    if (what == ask::no_more) return;
     connection& c = *env_.connections.find(x.connection);
     begin_turn();
     switch (what) {
@@ -291,7 +303,8 @@ void worker::perform(exchange& x) noexcept {
     case ask::body: interpret(c, c.machine.on_body_wanted(turn_)); break;
     case ask::write: interpret(c, c.machine.on_write(turn_)); break;
     case ask::interim: interpret(c, c.machine.on_interim(turn_, x.interim_status)); break;
-    case ask::nothing: break;
+    case ask::nothing:
+    case ask::no_more: break;
     }
     end_turn();
 }

@@ -83,8 +83,9 @@ public:
     // The whole body; empty if there is none, and on a streamed route.
     std::string_view body() const noexcept;
     // The next piece of the body of a streamed route (route_options::body): what has arrived, as soon as something has.
-    // An empty piece is the end. The peer is held back while nobody asks, and is told to go on (100 Continue, RFC 9110
-    // 10.1.1) by the first question: a handler that answers without reading refuses the body unsent.
+    // An empty piece is the end. The peer is held back while nobody asks, its time for the body stands still, and it
+    // is told to go on (100 Continue, RFC 9110 10.1.1) by the first question: a handler that answers without reading
+    // refuses the body unsent.
     //
     // Errors, never thrown: why the body ends before it is whole, after which the request is answered without the
     // handler (an http::errc: 400, 408 or 413), disconnected, cancelled (the body is not lost: read again), busy,

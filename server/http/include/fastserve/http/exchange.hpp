@@ -63,7 +63,7 @@ public:
     // Of a streamed body: more of it may come, and why it ended before it was whole.
     bool body_open = false;
     errc body_error = errc::ok;
-    // A piece has arrived that the handler has not been given.
+    // A piece came with the head, and the handler has not been given it.
     bool body_waits = false;
 
     // What the handler sends next: lent until action::written is done.
@@ -119,7 +119,7 @@ private:
     body_framing framing_ = body_framing::none;
     std::uint64_t rate_from_ms_ = 0;   // what the body's rate is measured from; 0: nothing was asked for yet
     std::uint64_t rate_rest_ = 0;      // what bytes have earned beyond it: less than a millisecond, times the rate
-    std::uint64_t rate_paused_ms_ = 0; // since when the handler has the last piece, or does something else
+    std::uint64_t rate_paused_ms_ = 0; // since when the handler does not ask
 };
 
 } // namespace fastserve::http

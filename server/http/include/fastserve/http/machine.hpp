@@ -11,7 +11,7 @@
 //         ...
 //
 // A suspended handler may ask for the next piece of its request's body (on_body_wanted) or have a piece of its response
-// sent (on_write, on_interim), one after the other; `body` and `written` are the answers.
+// sent (on_write, on_interim), one after the other; `body` and `written` are the answers, unless it gives up waiting.
 //
 // Actions other than route, handle and body begin with sending what is ready. When not all of it could be sent,
 // on_sent() keeps the rest, and nothing else is done until it is sent too; then resume(), which is allowed at any time
@@ -137,6 +137,10 @@ public:
     step on_interim(turn&, int status) noexcept;
     // All that on_write() or on_interim() made ready is sent.
     void on_written() noexcept;
+    // The suspended handler does not wait any longer for what it has asked for, if it did. A piece of the body stays
+    // with the system, and the peer's time for it stands still. What is being sent is not lent any more: what of it is
+    // out is the last of the answer.
+    void on_given_up(std::uint64_t now_ms) noexcept;
     // Says what is to be done next, after all was sent.
     step resume(turn&) noexcept;
     // Instead of action::close: the peer has sent more, and closing on it would be a reset.
@@ -218,7 +222,6 @@ private:
     step on_piece(turn&, std::size_t size) noexcept;
     step body_failed(turn&, errc) noexcept;
     bool room_for_piece(turn&) noexcept;
-    void stop_reading(turn&) noexcept;
     void leave_body() noexcept;
     bool write_stream_head(turn&) noexcept;
     void write_piece(turn&, std::string_view) noexcept;

@@ -19,6 +19,7 @@ enum class ask : std::uint8_t {
     body,    // the next piece of the request's body; answered by service::body_ready()
     write,   // to send http::exchange::outgoing; answered by service::written()
     interim, // to send the interim response `interim_status`; likewise
+    no_more, // nothing: what it was to be was given up
 };
 
 // Ownership: an exchange belongs to the pool of the service that made it. While a request is in work it is lent to one

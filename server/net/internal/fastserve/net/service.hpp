@@ -28,7 +28,8 @@ public:
     virtual bool handle(worker&, exchange&) noexcept = 0;
 
     // What worker::ask() asked for has come: a piece of the body in http::exchange::body, or its end if that is empty;
-    // or all that was to be written is sent. Neither is called for an exchange that was cancelled.
+    // or all that was to be written is sent. Neither is called for an exchange that was cancelled, nor the first after
+    // worker::give_up().
     virtual void body_ready(worker&, exchange&) noexcept = 0;
     virtual void written(worker&, exchange&) noexcept = 0;
 

@@ -110,6 +110,8 @@ public:
     // finish at any time. Done at once, or at the end of the batch.
     void ask(exchange&, net::ask) noexcept;
     void finish(exchange& x) noexcept { ask(x, net::ask::finish); }
+    // It does not wait any longer for what it has asked for, and gets no answer. Done at once.
+    void give_up(exchange&) noexcept;
 
     // Answers say Connection: close from now on.
     void drain() noexcept { turn_.draining = true; }
