@@ -112,6 +112,18 @@ TEST_F(Allocation, NoneForAnEchoedBody) {
     EXPECT_EQ(for_requests(request_line("POST", "/echo/x", "Content-Type: a/b\r\n", body), body), 0U);
 }
 
+TEST_F(Allocation, NoneForTrailersAndRepeatedFields) {
+    s.app.post("/", [](request& q, response& a) {
+        std::size_t size = 0;
+        for (const std::string_view value : q.fields("X-List")) size += value.size();
+        a.text(size == 3 ? q.trailer("X-Sum").value_or("none") : "?");
+    });
+    s.start();
+    const std::string sent = request_line("POST", "/", "X-List: a\r\nX-List: bc\r\nTransfer-Encoding: chunked\r\n") +
+                             "5\r\nhello\r\n0\r\nX-Sum: 17\r\n\r\n";
+    EXPECT_EQ(for_requests(sent, "17"), 0U);
+}
+
 TEST_F(Allocation, NoneForACoroutineThatReturns) {
     s.app.get("/", [](request&, response& a) -> awaitable<> {
         a.text("at once");

@@ -91,6 +91,26 @@ TEST(Request, FieldsAndCookies) {
     EXPECT_EQ(cookie("Cookie: ID=1; idx=2; =id; ;;\r\n"), "none");
 }
 
+TEST(Request, GivesTheValuesOfAllLinesOfAName) {
+    site s;
+    s.app.get("/", [](request& q, response& a) {
+        std::string all;
+        for (const std::string name : {"accept", "X-UNKNOWN", "Host", "Cookie", "X-None"}) {
+            const field_values values = q.fields(std::string(name)); // which does not outlive the call
+            all += values.empty() ? "-" : "";
+            for (const std::string_view value : values) all.append(value).append(",");
+            all += std::to_string(std::distance(values.begin(), values.end())) + ";";
+        }
+        a.text(std::move(all));
+    });
+    s.start();
+    EXPECT_EQ(s.send(request_line("GET", "/",
+                                  "Accept: a\r\nx-unknown: 1\r\nX-Other: no\r\nACCEPT:\r\nX-Unknown: 2\r\n"
+                                  "x-UNKNOWN:  3 \r\nAccept: b, c\r\n"))
+                  .body,
+              "a,,b, c,3;1,2,3,3;localhost,1;-0;-0;");
+}
+
 TEST(Request, KnowsWhatWasSentAndByWhom) {
     site s;
     s.app.any("/{x...}", [](request& q, response& a) {

@@ -98,6 +98,48 @@ TEST(Streaming, PiecesComeAsTheyArrive) {
     EXPECT_EQ(s.get("/none").status, 404);
 }
 
+// Whatever the kind of handler, and none of another request's.
+TEST(Streaming, TrailersOfARequest) {
+    const auto answer_with = [](const request& q, std::string_view body) {
+        return std::string(body) + " " + std::string(q.trailer("x-sum").value_or("none")) +
+               (q.field("X-Sum") || q.trailer("Host") || q.trailer("X-Head") ? " mixed" : "");
+    };
+    site s;
+    s.app.post("/plain", [&](request& q, response& a) { a.text(answer_with(q, q.body())); });
+    s.app.post("/coroutine", [&](request& q, response& a) -> awaitable<> {
+        co_await sleep_for(1ms);
+        a.text(answer_with(q, q.body()));
+    });
+    s.app.post("/blocking", blocking([&](request& q, response& a) { a.text(answer_with(q, q.body())); }));
+    s.app.post(
+        "/streamed",
+        [&](request& q, response& a) -> awaitable<> {
+            std::string all;
+            for (;;) {
+                const auto piece = co_await q.read();
+                if (!piece || piece->empty()) break;
+                if (q.trailer("X-Sum")) all += "early";
+                all += piece->bytes;
+            }
+            a.text(answer_with(q, all));
+        },
+        streamed);
+    s.start();
+    client c = s.connect();
+    for (const char* const path : {"/plain", "/coroutine", "/blocking", "/streamed"}) {
+        const std::string head = request_line("POST", path, "X-Head: 1\r\nTransfer-Encoding: chunked\r\n");
+        const std::string body = "5\r\nhello\r\n0\r\nHost: b\r\nX-Sum: 17\r\n\r\n";
+        c.send(head + body);
+        EXPECT_EQ(c.read().body, "hello 17") << path;
+        c.send(head);
+        std::this_thread::sleep_for(2ms);
+        c.send(body);
+        EXPECT_EQ(c.read().body, "hello 17") << path;
+        c.send(request_line("POST", path, "X-Head: 1\r\n", "hello"));
+        EXPECT_EQ(c.read().body, "hello none") << path;
+    }
+}
+
 TEST(Streaming, PipelinedBehindABody) {
     site s;
     s.app.post("/echo", echo, streamed);

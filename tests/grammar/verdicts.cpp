@@ -59,15 +59,12 @@ std::string judge_head(std::string text) {
 
 std::string judge_body(std::string text) {
     static const limits bounds;
-    std::vector<char> memory(bounds.trailer_bytes);
-    trailer_sink trailers{memory.data(), memory.size()};
     chunked_decoder decoder(bounds, most_body);
-    const auto r = decoder.decode(text.data(), text.size(), &trailers);
+    const auto r = decoder.decode(text.data(), text.size());
     if (r.status == decode_status::need_more) return "incomplete";
     if (r.status == decode_status::error) return "error";
     lines out;
-    out << "complete" << r.consumed << std::string_view(text).substr(0, r.produced)
-        << std::string_view(trailers.data, trailers.size);
+    out << "complete" << r.consumed << std::string_view(text).substr(0, r.produced) << r.trailers;
     return out.text();
 }
 

@@ -3,6 +3,7 @@
 
 #include <fastserve/detail/percent.hpp>
 #include <fastserve/error.hpp>
+#include <fastserve/http/chunked.hpp>
 
 #include <boost/json/serializer.hpp>
 #include <boost/json/value.hpp>
@@ -104,6 +105,27 @@ result<std::string_view> request::query(std::string_view key) const {
 
 std::optional<std::string_view> request::field(std::string_view name) const noexcept {
     return checked_request(x_).head.find(name);
+}
+
+std::string_view field_values::iterator::operator*() const noexcept {
+    return of_->value(*line_);
+}
+
+field_values::iterator& field_values::iterator::operator++() noexcept {
+    line_ = of_->next(*line_);
+    return *this;
+}
+
+field_values request::fields(std::string_view name) const noexcept {
+    const http::head& head = checked_request(x_).head;
+    return field_values({&head, head.first(name)});
+}
+
+std::optional<std::string_view> request::trailer(std::string_view name) const noexcept {
+    const detail::context& x = checked_request(x_);
+    // How much of it is here before its end depends on how the bytes were cut.
+    if (x.body_open || x.body_waits || (x.route_of->streamed && !x.body.empty())) return std::nullopt;
+    return http::find_trailer(x.request_trailers, name);
 }
 
 std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {

@@ -126,7 +126,10 @@ awaitable<result<chunk>> request::read() {
     if (!x.route_of->streamed) co_return make_error_code(errc::not_streamed);
     if (x.orphaned) co_return detail::disconnected(x);
     if (x.waits) co_return make_error_code(errc::busy);
-    if (!x.body_open && !x.body_waits) co_return chunk{};
+    if (!x.body_open && !x.body_waits) {
+        x.body = {};
+        co_return chunk{};
+    }
     const bool ready = co_await detail::wait_for(x, net::ask::body);
     if (x.orphaned) co_return detail::disconnected(x);
     if (!ready) co_return make_error_code(errc::cancelled);

@@ -28,41 +28,50 @@ chunked_decoder::chunked_decoder(const limits& l, std::uint64_t max_body) noexce
       trailer_left_(clamp_to<std::uint32_t>(l.trailer_bytes)),
       trailer_fields_left_(clamp_to<std::uint16_t>(l.trailer_fields)) {}
 
-chunked_decoder::result chunked_decoder::decode(char* data, std::size_t size, trailer_sink* trailers) noexcept {
+chunked_decoder::result chunked_decoder::decode(char* data, std::size_t size) noexcept {
     std::size_t consumed = 0;
     std::size_t produced = 0;
     for (;;) {
-        const piece p = next(data + consumed, size - consumed, trailers);
+        const piece p = next(data + consumed, size - consumed);
         if (!p.data.empty()) {
             if (p.data.data() != data + produced) std::memmove(data + produced, p.data.data(), p.data.size());
             produced += p.data.size();
         }
         consumed += p.consumed;
-        if (p.status != decode_status::need_more || consumed == size) return {consumed, produced, p.status};
+        if (p.status != decode_status::need_more || consumed == size)
+            return {consumed, produced, p.status, p.trailers}; // nothing but their end is behind them
     }
 }
 
-chunked_decoder::piece chunked_decoder::next(const char* data, std::size_t size, trailer_sink* trailers) noexcept {
-    if (state_ == state::done) return {0, {}, decode_status::done};
-    if (state_ == state::failed) return {0, {}, decode_status::error};
+chunked_decoder::piece chunked_decoder::next(const char* data, std::size_t size) noexcept {
+    if (state_ == state::done) return {0, {}, decode_status::done, {}};
+    if (state_ == state::failed) return {0, {}, decode_status::error, {}};
+    const char* lines = data;
+    std::size_t lines_size = 0;
     for (std::size_t at = 0; at < size;) {
         if (state_ == state::data) {
             const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_left_, size - at));
             chunk_left_ -= length;
             if (chunk_left_ == 0) state_ = state::data_cr;
-            return {at + length, {data + at, length}, decode_status::need_more};
+            return {at + length, {data + at, length}, decode_status::need_more, {}};
         }
         const char c = data[at];
-        const errc e = state_ >= state::trailer_first ? trailer_byte(c, trailers) : line_byte(c);
+        errc e = errc::ok;
+        if (state_ < state::trailer_first) {
+            e = line_byte(c);
+        } else {
+            e = trailer_byte(c);
+            if (state_ < state::last_lf && lines_size++ == 0) lines = data + at;
+        }
         if (e != errc::ok) [[unlikely]] {
             error_ = e;
             state_ = state::failed;
-            return {at, {}, decode_status::error};
+            return {at, {}, decode_status::error, {}};
         }
         ++at;
-        if (state_ == state::done) return {at, {}, decode_status::done};
+        if (state_ == state::done) return {at, {}, decode_status::done, {lines, lines_size}};
     }
-    return {size, {}, decode_status::need_more};
+    return {size, {}, decode_status::need_more, {lines, lines_size}};
 }
 
 // One byte that is neither data nor of the trailer section.
@@ -170,7 +179,7 @@ errc chunked_decoder::extension_byte(char c) noexcept {
     return errc::bad_chunk_extension;
 }
 
-errc chunked_decoder::trailer_byte(char c, trailer_sink* trailers) noexcept {
+errc chunked_decoder::trailer_byte(char c) noexcept {
     if (trailer_left_ == 0) return errc::trailer_too_large;
     --trailer_left_;
     switch (state_) {
@@ -206,11 +215,7 @@ errc chunked_decoder::trailer_byte(char c, trailer_sink* trailers) noexcept {
     default: // last_lf
         if (c != '\n') return errc::bad_line_end;
         state_ = state::done;
-        return errc::ok;
-    }
-    if (trailers) {
-        if (trailers->size == trailers->capacity) return errc::trailer_too_large;
-        trailers->data[trailers->size++] = c;
+        break;
     }
     return errc::ok;
 }

@@ -2,7 +2,7 @@
 
 #include <fastserve/http/head_parser.hpp>
 
-#include "chars.hpp"
+#include "field_chars.hpp"
 
 namespace fastserve::http {
 
@@ -22,16 +22,20 @@ std::string_view head::path_without_text() const noexcept {
     return method == verb::options && !has_query ? asterisk.view() : root.view();
 }
 
-std::optional<std::string_view> head::find(std::string_view wanted) const noexcept {
-    if (const field id = find_field(wanted); id != field::unknown) return find(id);
-    for (const field_line& line : fields) {
-        const std::string_view text = name(line);
-        if (line.id != field::unknown || text.size() != wanted.size()) continue;
-        std::size_t i = 0;
-        while (i < text.size() && chars::lower(text[i]) == chars::lower(wanted[i])) ++i;
-        if (i == text.size()) return value(line);
-    }
-    return std::nullopt;
+const field_line* head::first(std::string_view wanted) const noexcept {
+    if (const field id = find_field(wanted); id != field::unknown)
+        return has(id) ? &fields[first_[static_cast<std::size_t>(id)]] : nullptr;
+    for (const field_line& line : fields)
+        if (line.id == field::unknown && equal_ignoring_case(name(line), wanted)) return &line;
+    return nullptr;
+}
+
+const field_line* head::next(const field_line& line) const noexcept {
+    if (line.id != field::unknown && !((repeated >> static_cast<unsigned>(line.id)) & 1)) return nullptr;
+    for (const field_line* other = &line + 1; other != fields.data() + fields.size(); ++other)
+        if (other->id == line.id && (line.id != field::unknown || equal_ignoring_case(name(*other), name(line))))
+            return other;
+    return nullptr;
 }
 
 } // namespace fastserve::http

@@ -86,6 +86,25 @@ bool machine::keep_head(turn& t) noexcept {
     return true;
 }
 
+// Some more of the trailer section. Copied even if it lies in a buffer of ours: there are hardly ever any.
+bool machine::keep_trailers(turn& t, std::string_view lines) noexcept {
+    if (lines.empty()) [[likely]]
+        return true;
+    exchange& x = *exchange_;
+    const std::size_t have = x.request_trailers.size();
+    if (x.trailer_bytes_.capacity() - have < lines.size()) {
+        pool::buffer larger = t.buffers.acquire(std::max(have + lines.size(), x.trailer_bytes_.capacity() * 2));
+        if (!larger) return false;
+        if (have != 0) std::memcpy(larger.data(), x.trailer_bytes_.data(), have);
+        t.buffers.release(std::move(x.trailer_bytes_));
+        x.trailer_bytes_ = std::move(larger);
+    }
+    std::memcpy(x.trailer_bytes_.data() + have, lines.data(), lines.size());
+    x.request_trailers = {x.trailer_bytes_.data(), have + lines.size()};
+    x.rare_ = true;
+    return true;
+}
+
 // Room for more of a head: at least a quarter of the buffer that it lies in.
 bool machine::grow_head(turn& t) noexcept {
     const std::size_t quarter = input_.capacity() / 4;
@@ -228,6 +247,7 @@ step machine::on_decision(turn& t, const decision& d) noexcept {
     decoder_ = chunked_decoder(t.limits, answered_ ? dropped_body : d.body_bytes);
     const auto r = decoder_.decode(t.at, have);
     if (r.status == decode_status::error) return answered_ ? answer_and_linger(t) : fail(t, decoder_.error());
+    if (!keep_trailers(t, r.trailers)) return fail(t, 503);
     if (r.status == decode_status::need_more) return await_body(t, r.produced);
     x.body = {t.at, r.produced};
     t.at += r.consumed;
@@ -278,6 +298,7 @@ step machine::on_body(turn& t, std::size_t size) noexcept {
         char* const raw = x.body_bytes_.data() + x.body_size_;
         const auto r = decoder_.decode(raw, size);
         if (r.status == decode_status::error) return fail(t, decoder_.error());
+        if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         x.body_size_ += r.produced;
         if (r.status == decode_status::need_more) return grow_body(t, chunk_room) ? step{action::read} : fail(t, 503);
         // The next request begins in this one's body buffer, which ends with this exchange.

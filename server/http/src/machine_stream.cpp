@@ -37,11 +37,12 @@ step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept
         decoder_ = chunked_decoder(t.limits, d.body_bytes);
         const auto r = decoder_.decode(t.at, have);
         if (r.status == decode_status::error) return fail(t, decoder_.error());
+        if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         size = r.produced;
         have = r.consumed;
         x.body_open = r.status == decode_status::need_more;
     }
-    x.streamed_ = true;
+    x.rare_ = true;
     x.continued_ = have != 0 || !x.body_open || !x.head.expect_continue;
     body_received_ = have;
     if (!keep_head(t)) return fail(t, 503);
@@ -128,6 +129,7 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
         char* const raw = x.body_bytes_.data();
         const auto r = decoder_.decode(raw, size);
         if (r.status == decode_status::error) return body_failed(t, decoder_.error());
+        if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         x.body_size_ = r.produced;
         x.body_open = r.status == decode_status::need_more;
         if (x.body_open && r.produced == 0) return {action::read};

@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,11 @@ namespace fastserve {
 
 class request;
 class worker;
+
+namespace http {
+struct field_line;
+struct head;
+} // namespace http
 
 namespace detail {
 class context;
@@ -61,6 +67,47 @@ struct chunk {
 
     bool empty() const noexcept { return bytes.empty(); }
     operator std::string_view() const noexcept { return bytes; }
+};
+
+// The values of the field lines of one name, in order: for (const std::string_view value : q.fields("Accept")). Lines
+// of one name form one list (RFC 9110 5.3). Good as long as the views of its request; allocates nothing.
+class field_values {
+public:
+    class iterator {
+    public:
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = std::string_view;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const std::string_view*;
+        using reference = std::string_view;
+
+        iterator() = default;
+        std::string_view operator*() const noexcept;
+        iterator& operator++() noexcept;
+        iterator operator++(int) noexcept {
+            const iterator before = *this;
+            ++*this;
+            return before;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) noexcept { return a.line_ == b.line_; }
+
+    private:
+        friend class request;
+        iterator(const http::head* of, const http::field_line* line) noexcept : of_(of), line_(line) {}
+
+        const http::head* of_ = nullptr;
+        const http::field_line* line_ = nullptr; // null: the end
+    };
+
+    iterator begin() const noexcept { return begin_; }
+    iterator end() const noexcept { return {}; }
+    bool empty() const noexcept { return begin_ == end(); }
+
+private:
+    friend class request;
+    explicit field_values(iterator begin) noexcept : begin_(begin) {}
+
+    iterator begin_;
 };
 
 // Lifetime: the request and every view it hands out are good until the handler ends; for a coroutine, until it returns;
@@ -119,6 +166,13 @@ public:
 
     // The value of the first line of this name, compared without regard to case. O(1) for well-known fields.
     std::optional<std::string_view> field(std::string_view name) const noexcept;
+    // Those of all lines of this name. The name need not outlive the call.
+    field_values fields(std::string_view name) const noexcept;
+    // The value of the first line of this name in the trailer section behind a chunked body (RFC 9110 6.5): from the
+    // start of the handler if the body comes as a whole, else once read() has said its end. Trailers are never among
+    // the fields above, and what must stand in the head is not found among them: fields of framing, routing,
+    // authentication, conditions and controls, and of the content's format (RFC 9110 6.5.1).
+    std::optional<std::string_view> trailer(std::string_view name) const noexcept;
     // The value of the first cookie of this name, as it was sent (RFC 6265 4.2).
     std::optional<std::string_view> cookie(std::string_view name) const noexcept;
 

@@ -6,19 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
 namespace fastserve::http {
-
-// Where trailer fields go: memory of the caller's, from which `size` bytes are used. When a body is done it holds the
-// lines of its trailer section as they came, each with its CRLF, checked but not filtered: a Content-Length or a Host
-// in there is text and must not be given a meaning (RFC 9110 6.5.1). A section that does not fit is trailer_too_large.
-struct trailer_sink {
-    char* data = nullptr;
-    std::size_t capacity = 0;
-    std::size_t size = 0;
-};
 
 enum class decode_status : std::uint8_t { need_more, done, error };
 
@@ -34,6 +26,10 @@ enum class decode_status : std::uint8_t { need_more, done, error };
 // trailer_fields for its lines. `max_body` bounds the sum of the chunks, and a chunk that would exceed it fails when
 // its size is known, before its data is.
 //
+// Trailer lines are given as they came, each with its CRLF, where they lie in the input, and like the body in parts:
+// joined they are the section. They are checked but not filtered: a Content-Length or a Host in there is text and must
+// not be given a meaning (RFC 9110 6.5.1).
+//
 // An error is final: nothing behind it can be trusted, so the connection has to be closed after the answer. The object
 // owns nothing and may be copied.
 class chunked_decoder {
@@ -42,12 +38,14 @@ public:
         std::size_t consumed; // bytes read of the input; for an error, up to the byte that is wrong
         std::size_t produced; // bytes of body, now at the front of the input
         decode_status status;
+        std::string_view trailers; // between `produced` and `consumed`; unless it is an error
     };
 
     struct piece {
         std::size_t consumed;
         std::string_view data; // body bytes, in the input
         decode_status status;
+        std::string_view trailers;
     };
 
     explicit chunked_decoder(const limits& l, std::uint64_t max_body) noexcept;
@@ -55,12 +53,12 @@ public:
 
     // Reads [data, data + size) and moves the body bytes in it to its front. Takes all of it unless the body ends there
     // or an error does: what follows `consumed` is then the next request's, or nobody's. The bytes between `produced`
-    // and `consumed` are indeterminate. Linear in `size`.
-    result decode(char* data, std::size_t size, trailer_sink* trailers = nullptr) noexcept;
+    // and `consumed` are indeterminate but for `trailers`. Linear in `size`.
+    result decode(char* data, std::size_t size) noexcept;
 
     // The same without moving anything: at most one piece of body a call. To be called again with what it has not
     // consumed, while that is not empty and need_more is returned.
-    piece next(const char* data, std::size_t size, trailer_sink* trailers = nullptr) noexcept;
+    piece next(const char* data, std::size_t size) noexcept;
 
     // What was wrong, once a call returned decode_status::error; ok before.
     errc error() const noexcept { return error_; }
@@ -98,7 +96,7 @@ private:
     errc line_byte(char c) noexcept;
     errc end_of_size() noexcept;
     errc end_of_line() noexcept;
-    errc trailer_byte(char c, trailer_sink* trailers) noexcept;
+    errc trailer_byte(char c) noexcept;
 
     std::uint64_t chunk_left_ = 0; // data of the chunk that is to come; in a size, its value so far
     std::uint64_t body_left_;
@@ -110,6 +108,11 @@ private:
     state state_ = state::size_first;
     errc error_ = errc::ok;
 };
+
+// The value of the first line of that name, compared without regard to case, in a trailer section, without the blanks
+// around it. Fields that say how a message is framed, routed, authenticated, conditioned, or what its content is, are
+// not found: they mean nothing there (RFC 9110 6.5.1).
+std::optional<std::string_view> find_trailer(std::string_view lines, std::string_view name) noexcept;
 
 static_assert(sizeof(chunked_decoder) <= 48 && std::is_trivially_copyable_v<chunked_decoder>,
               "one is part of every exchange");

@@ -58,6 +58,9 @@ public:
     // The whole body, decoded; empty while it is still arriving. Of a streamed one the piece that was handed over last,
     // good until the next one is asked for.
     std::string_view body;
+    // The lines of the trailer section behind a chunked body, each with its CRLF, once that is whole: kept apart from
+    // the head's, and text until somebody asks (find_trailer).
+    std::string_view request_trailers;
     http::response response;
 
     // Of a streamed body: more of it may come, and why it ended before it was whole.
@@ -90,15 +93,17 @@ public:
         head_bytes_.reset();
         body_bytes_.reset();
         body_size_ = 0;
-        if (streamed_ || head_sent || !trailers.empty()) [[unlikely]]
-            reset_pieces();
+        if (rare_ || head_sent || !trailers.empty()) [[unlikely]]
+            reset_rare();
     }
 
 private:
     friend class machine;
 
-    void reset_pieces() noexcept {
-        streamed_ = body_open = body_waits = piece_filled_ = continued_ = head_sent = broken = false;
+    void reset_rare() noexcept {
+        request_trailers = {};
+        trailer_bytes_.reset();
+        rare_ = body_open = body_waits = piece_filled_ = continued_ = head_sent = broken = false;
         body_error = errc::ok;
         outgoing = {};
         trailers.clear();
@@ -111,9 +116,10 @@ private:
     pool::buffer head_bytes_; // empty while the head is borrowed
     pool::buffer body_bytes_; // empty while the body is borrowed
     std::size_t body_size_ = 0;
+    pool::buffer trailer_bytes_;
+    bool rare_ = false; // a body in pieces, or trailers: something of what follows, or of the above, was used
 
     // Bodies in pieces.
-    bool streamed_ = false;
     bool piece_filled_ = false; // more was there than the buffer took
     bool continued_ = false;    // the body is on its way: 100 Continue was sent, or is not waited for
     body_framing framing_ = body_framing::none;

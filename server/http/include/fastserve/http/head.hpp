@@ -92,7 +92,14 @@ struct head {
         return value(fields[first_[static_cast<std::size_t>(f)]]);
     }
     // The same by name; O(1) when the name is a known one, else one comparison a line.
-    std::optional<std::string_view> find(std::string_view name) const noexcept;
+    std::optional<std::string_view> find(std::string_view name) const noexcept {
+        const field_line* const line = first(name);
+        return line ? std::optional(value(*line)) : std::nullopt;
+    }
+    // The first line of that name, and the one of the same name that follows a line of this head; null if there is
+    // none.
+    const field_line* first(std::string_view name) const noexcept;
+    const field_line* next(const field_line&) const noexcept;
 
     // Calls visit(value) for each line of a known field in order: lines of one name form one list (RFC 9110 5.3).
     template <class Visit>

@@ -242,6 +242,7 @@ private:
     bool keep_rest(turn&) noexcept;
     void keep_rest_or_close(turn&) noexcept;
     bool keep_head(turn&) noexcept;
+    bool keep_trailers(turn&, std::string_view lines) noexcept;
     bool grow_head(turn&) noexcept;
     bool grow_body(turn&, std::size_t room) noexcept;
     void give_exchange(turn&) noexcept;
