@@ -10,8 +10,8 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/recycling_allocator.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <memory>
 #include <new>
@@ -63,10 +63,10 @@ private:
     net::operation_memory memory_; // of the resumption
 };
 
-// Asks the worker and waits until it has answered. True: it has.
-awaitable<bool> wait_for(context& x, net::ask what) {
-    bool given_up = false;
-    const auto begin = [&x, &given_up, what](auto handler) {
+// Asks the worker and waits until it has answered, or is given up. An operation and not a coroutine: Asio keeps two
+// frames a thread for reuse, and those are the handler's and the one that started it. `given_up` outlives the wait.
+auto wait_for(context& x, net::ask what, bool& given_up) {
+    auto begin = [&x, &given_up, what](auto handler) {
         auto slot = asio::get_associated_cancellation_slot(handler);
         const std::uint64_t number = ++x.wait_number;
         // First what may find no memory: nobody would resume a coroutine that waits and has not asked.
@@ -85,8 +85,7 @@ awaitable<bool> wait_for(context& x, net::ask what) {
         x.waits_for = what;
         x.on->ask(x, what);
     };
-    co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(begin, asio::use_awaitable);
-    co_return !given_up;
+    return asio::async_initiate<const asio::deferred_t, void()>(std::move(begin), asio::deferred);
 }
 
 error_code disconnected(const context& x) noexcept {
@@ -130,9 +129,10 @@ awaitable<result<chunk>> request::read() {
         x.body = {};
         co_return chunk{};
     }
-    const bool ready = co_await detail::wait_for(x, net::ask::body);
+    bool given_up = false;
+    co_await detail::wait_for(x, net::ask::body, given_up);
     if (x.orphaned) co_return detail::disconnected(x);
-    if (!ready) co_return make_error_code(errc::cancelled);
+    if (given_up) co_return make_error_code(errc::cancelled);
     co_return chunk{x.body};
 }
 
@@ -143,7 +143,8 @@ awaitable<error_code> response::write(std::string_view piece) {
     const auto length = x.response.content_length();
     if (length && piece.size() > (x.head_sent ? x.outgoing_left : *length)) co_return make_error_code(errc::too_long);
     x.outgoing = piece;
-    co_await detail::wait_for(x, net::ask::write);
+    bool given_up = false; // of no consequence: only if its peer has left
+    co_await detail::wait_for(x, net::ask::write, given_up);
     if (x.orphaned) co_return detail::disconnected(x);
     co_return error_code();
 }
@@ -156,7 +157,8 @@ awaitable<error_code> response::interim(int status) {
     if (x.waits) co_return make_error_code(errc::busy);
     if (x.head_sent) co_return make_error_code(errc::head_sent);
     x.interim_status = static_cast<std::uint16_t>(status);
-    co_await detail::wait_for(x, net::ask::interim);
+    bool given_up = false;
+    co_await detail::wait_for(x, net::ask::interim, given_up);
     if (x.orphaned) co_return detail::disconnected(x);
     co_return error_code();
 }
