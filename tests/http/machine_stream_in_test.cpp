@@ -88,16 +88,32 @@ TEST(machine_stream_in, memory_follows_what_arrives) {
         d.finish();
         EXPECT_EQ(d.wire, done);
     }
-    // One that comes in drops does not get more than the first size.
-    site_driver d;
-    d.body_bytes = body.size();
-    d.receive_most = 1;
-    d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n");
-    for (int i = 0; i != 100; ++i) {
-        d.receive("x");
+}
+
+// What is not there yet occupies nothing, however long it takes.
+TEST(machine_stream_in, silence_occupies_no_buffer) {
+    for (const std::string& sent :
+         {post("/piece", pattern(3'000'000)), post_chunks("/piece", pattern(3'000'000), 50'000)}) {
+        site_driver d({.input_bytes = 64 * 1024});
+        d.body_bytes = 3'000'000;
+        const std::size_t head = sent.find("\r\n\r\n") + 4;
+        std::size_t at = head;
+        d.receive(std::string_view(sent).substr(0, at));
+        for (const std::size_t size : {10U, 1U, 10'000U, 40'000U, 1U, 100U}) {
+            if (!d.m.reading()) d.want_body();
+            ASSERT_TRUE(d.m.reading());
+            EXPECT_EQ(d.buffers.stats().in_use, 1U) << "the head";
+            d.receive(std::string_view(sent).substr(at, size));
+            at += size;
+            while (!d.pending.empty()) d.want_body();
+        }
+        // Who has more than there is room for is given room for more.
+        if (!d.m.reading()) d.want_body();
+        d.receive(std::string_view(sent).substr(at, 70'000));
+        EXPECT_EQ(d.m.reading(), false);
         d.want_body();
+        EXPECT_EQ(d.buffers.stats().in_use, 2U);
     }
-    EXPECT_LE(d.m.input_area(d.lent()).size(), 16U * 1024);
 }
 
 TEST(machine_stream_in, continue_goes_out_with_the_first_question) {
@@ -455,6 +471,8 @@ TEST(machine_stream_in, no_memory) {
     while (pool::buffer b = d.cache->acquire(4'096)) hoard.push_back(std::move(b));
     d.held_by_test = hoard.size();
     d.want_body();
+    EXPECT_EQ(d.wire, "");
+    d.receive("x");
     EXPECT_EQ(d.wire, refused(503));
     EXPECT_EQ(d.detached.size(), 1U);
     for (pool::buffer& b : hoard) d.cache->release(std::move(b));

@@ -155,13 +155,11 @@ void machine::give_exchange(turn& t) noexcept {
 
 std::span<char> machine::input_area(turn& t) noexcept {
     if (phase_ == phase::head) return {input_.data() + input_end_, input_.capacity() - input_end_};
-    if (phase_ != phase::body && phase_ != phase::reading) return t.input;
+    if (phase_ == phase::reading) return piece_area(t);
+    if (phase_ != phase::body) return t.input;
     exchange& x = *exchange_;
     // What stands behind a chunked body is copied once: it must not be more than any other input.
     const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), chunk_room);
-    if (phase_ == phase::reading)
-        return {x.body_bytes_.data(),
-                static_cast<std::size_t>(std::min<std::uint64_t>(x.body_bytes_.capacity(), most))};
     const std::size_t room = x.body_bytes_.capacity() - x.body_size_;
     return {x.body_bytes_.data() + x.body_size_, static_cast<std::size_t>(std::min<std::uint64_t>(room, most))};
 }

@@ -10,9 +10,8 @@ namespace fastserve::http {
 
 namespace {
 
-// What the first piece of a body that did not come with its head may hold. A piece that fills its buffer is followed by
-// a larger one: memory follows bytes, not promises.
-constexpr std::size_t first_piece = 16 * 1024;
+// A piece that takes all the room there was is followed by one with more: memory follows bytes, not promises.
+constexpr std::size_t next_piece = 16 * 1024;
 constexpr std::size_t largest_piece = 64 * 1024;
 // Pieces up to this size are copied behind their chunk's head.
 constexpr std::size_t copied_piece = 16 * 1024;
@@ -59,18 +58,30 @@ step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept
     return {action::handle};
 }
 
+// The piece before is done with. Only a peer that has sent as much as there was room for is given a buffer in advance:
+// what others send is received into the turn's input and copied, so that who sends nothing occupies nothing.
 bool machine::room_for_piece(turn& t) noexcept {
     exchange& x = *exchange_;
     const std::size_t capacity = x.body_bytes_.capacity();
-    const bool grows = x.piece_filled_ && capacity < largest_piece;
     x.body_size_ = 0;
-    if (capacity >= first_piece && !grows) return true;
+    if (x.piece_filled_ && capacity >= largest_piece) return true;
     t.buffers.release(std::move(x.body_bytes_));
-    std::size_t wanted = grows ? std::clamp(capacity * 4, first_piece, largest_piece) : first_piece;
+    if (!x.piece_filled_) return true;
+    std::size_t wanted = std::clamp(capacity * 4, next_piece, largest_piece);
     if (x.head.body == framing::length)
         wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, std::max<std::uint64_t>(body_left_, 1)));
     x.body_bytes_ = t.buffers.acquire(wanted);
     return static_cast<bool>(x.body_bytes_);
+}
+
+// Where the next piece is received.
+std::span<char> machine::piece_area(turn& t) noexcept {
+    exchange& x = *exchange_;
+    std::span<char> area = x.body_bytes_ ? std::span<char>(x.body_bytes_.data(), x.body_bytes_.capacity())
+                                         : t.input.first(std::min(t.input.size(), largest_piece));
+    // What stands behind a chunked body is copied once: it must not be more than any other input.
+    const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), next_piece);
+    return area.first(static_cast<std::size_t>(std::min<std::uint64_t>(area.size(), most)));
 }
 
 step machine::on_body_wanted(turn& t) noexcept {
@@ -111,7 +122,9 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
     exchange& x = *exchange_;
     body_received_ += size;
     x.continued_ = true; // by itself
-    x.piece_filled_ = size == x.body_bytes_.capacity();
+    const std::span<char> area = piece_area(t);
+    const bool copied = !x.body_bytes_;
+    x.piece_filled_ = size == area.size();
     const limits& l = t.limits;
     if (l.body_rate != 0) {
         // A peer that was fast may pause, but as long as one that reads may, and not for hours.
@@ -121,24 +134,29 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
         if (l.write_stall.count() != 0)
             x.rate_from_ms_ = std::min(x.rate_from_ms_, t.now_ms + static_cast<std::uint64_t>(l.write_stall.count()));
     }
+    std::size_t taken = size;
     if (x.head.body == framing::length) {
         body_left_ -= size;
         x.body_size_ = size;
         x.body_open = body_left_ != 0;
     } else {
-        char* const raw = x.body_bytes_.data();
-        const auto r = decoder_.decode(raw, size);
+        const auto r = decoder_.decode(area.data(), size);
         if (r.status == decode_status::error) return body_failed(t, decoder_.error());
         if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         x.body_size_ = r.produced;
         x.body_open = r.status == decode_status::need_more;
         if (x.body_open && r.produced == 0) return {action::read};
-        if (!x.body_open) {
-            // The next request begins in this one's buffer.
-            t.at = raw + r.consumed;
-            t.end = raw + size;
-            keep_rest_or_close(t);
-        }
+        taken = r.consumed;
+    }
+    if (copied && x.body_size_ != 0) {
+        x.body_bytes_ = t.buffers.acquire(x.body_size_);
+        if (!x.body_bytes_) return fail(t, 503);
+        std::memcpy(x.body_bytes_.data(), area.data(), x.body_size_);
+    }
+    if (!x.body_open && taken != size) { // the next request begins here
+        t.at = area.data() + taken;
+        t.end = area.data() + size;
+        keep_rest_or_close(t);
     }
     x.rate_paused_ms_ = t.now_ms;
     x.body = {x.body_bytes_.data(), x.body_size_};

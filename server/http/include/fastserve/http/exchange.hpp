@@ -120,7 +120,7 @@ private:
     bool rare_ = false; // a body in pieces, or trailers: something of what follows, or of the above, was used
 
     // Bodies in pieces.
-    bool piece_filled_ = false; // more was there than the buffer took
+    bool piece_filled_ = false; // there may be more than there was room for
     bool continued_ = false;    // the body is on its way: 100 Continue was sent, or is not waited for
     body_framing framing_ = body_framing::none;
     std::uint64_t rate_from_ms_ = 0;   // what the body's rate is measured from; 0: nothing was asked for yet

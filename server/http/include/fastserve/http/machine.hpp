@@ -24,7 +24,8 @@
 // * No head is parsed while output of an earlier turn is unsent (back-pressure), and the unsent rest is bounded by one
 //   turn's output and one response.
 // * Received bytes that wait are bounded by one turn's input and what limits allow one request.
-// * An idle connection holds no buffer and no exchange.
+// * An idle connection holds no buffer and no exchange. A piece of a streamed body that has not come holds no buffer,
+//   unless the one before has taken all the room it had.
 // * Memory that is refused ends in an answer (503) and the end of the connection, never in a request half served.
 //
 // Thread safety: none; a machine is used by the worker that serves its connection.
@@ -222,6 +223,7 @@ private:
     step on_piece(turn&, std::size_t size) noexcept;
     step body_failed(turn&, errc) noexcept;
     bool room_for_piece(turn&) noexcept;
+    std::span<char> piece_area(turn&) noexcept;
     void leave_body() noexcept;
     bool write_stream_head(turn&) noexcept;
     void write_piece(turn&, std::string_view) noexcept;
