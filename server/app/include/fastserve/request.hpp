@@ -137,6 +137,12 @@ public:
     // Errors, never thrown: why the body ends before it is whole, after which the request is answered without the
     // handler (an http::errc: 400, 408 or 413), disconnected, cancelled (the body is not lost: read again), busy,
     // not_streamed.
+    //
+    // Read with a limit of time: Asio's operator || drops the value of what it did not choose, so that a piece which
+    // comes in the same moment as the timer would be lost. Let a coroutine of one's own store it:
+    //
+    //     auto into = [&]() -> awaitable<> { piece = co_await q.read(); }; // a std::optional<result<chunk>>
+    //     co_await (into() || awaitable<>(sleep_for(1s)));
     awaitable<result<chunk>> read();
     // The host the request is for: the target's authority when it has one, else Host (RFC 9112 3.2.2).
     std::string_view host() const noexcept;
