@@ -172,7 +172,7 @@ TEST(StreamingEnds, NothingIsLeftBehind) {
 // Also when it ends at once, and before the worker has come to what the other one has asked for.
 TEST(StreamingEnds, NothingIsLeftBehindAtOnce) {
     site s;
-    const auto leaves = [&s](auto left_behind) {
+    const auto leaves = [](auto left_behind) {
         return [left_behind](request& q, response& a) -> awaitable<> {
             const auto on = co_await asio::this_coro::executor;
             co_await asio::dispatch(on, asio::use_awaitable); // by which Asio tells its end at once
