@@ -191,6 +191,17 @@ TEST(response, has_one_content_type) {
     EXPECT_EQ(r.fields().wire(), "Content-Type: i/j\r\n");
 }
 
+// A value may have colons in it, and who asks may ask for anything.
+TEST(response, what_is_no_name_is_not_found) {
+    response r;
+    r.set("A", "b: c: d");
+    for (const std::string_view name : {"A: b", "A: b: c", "a: B", "A:", "A ", "", ":", "A: b: c: d\r\n"}) {
+        EXPECT_FALSE(r.has(name)) << name;
+        EXPECT_FALSE(r.remove(name)) << name;
+    }
+    EXPECT_EQ(r.get("a"), "b: c: d");
+}
+
 TEST(response, a_ready_line_is_a_line_like_any_other) {
     constexpr ready_line json("Content-Type", "application/json");
     response r;

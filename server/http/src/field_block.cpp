@@ -24,9 +24,10 @@ char* put(char* out, std::string_view text) noexcept {
     return out + text.size();
 }
 
+// A name that is asked for may be no name: "a: b" is not that of the line "a: b: c".
 bool has_name(std::string_view line, std::string_view name) noexcept {
     return line.size() > name.size() && line[name.size()] == ':' &&
-           equal_ignoring_case(line.substr(0, name.size()), name);
+           equal_ignoring_case(line.substr(0, name.size()), name) && name.find(':') == std::string_view::npos;
 }
 
 // The line that `text` begins with, with its CRLF: a block has no other LF than those that end lines.
