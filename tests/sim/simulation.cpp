@@ -217,7 +217,8 @@ private:
         if (s.connection_pool.in_use > peers) wrong_ = "more connections than peers";
         if (s.exchange_pool.in_use > 2 * peers + workers)
             wrong_ = "too many exchanges: " + std::to_string(s.exchange_pool.in_use);
-        if (s.buffer_pool.in_use > 2 * workers + 4 * peers)
+        // Of a peer: what was received and what is unsent; of its request: head, body and trailers.
+        if (s.buffer_pool.in_use > 2 * workers + 5 * peers)
             wrong_ = "too many buffers: " + std::to_string(s.buffer_pool.in_use);
     }
 
