@@ -42,9 +42,10 @@ bool peer::send_some() {
     std::size_t size = in_time || dice_.once_in(3) ? left : 1 + dice_.below(left);
     const auto next = std::find_if(owed_.begin(), owed_.end(), [this](const owed& o) { return o.end > sent_; });
     const bool dawdles = next != owed_.end() && next->dawdles;
-    if (dawdles)
-        size = sent_ < next->body_at ? next->body_at - sent_
-                                     : 1 + dice_.below(std::min<std::size_t>(next->end - sent_, 40));
+    if (dawdles) // a body in four pieces at most: in more, unlucky ones are slower than a body may be
+        size = sent_ < next->body_at
+                   ? next->body_at - sent_
+                   : std::min<std::size_t>(next->end - sent_, 1 + (next->end - next->body_at) / 4 + dice_.below(40));
     else if (next != owed_.end() && !in_time && dice_.once_in(4)) // one request, and the connection is idle
         size = next->end - sent_;
     const milliseconds now = client_->now();
