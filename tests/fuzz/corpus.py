@@ -266,6 +266,7 @@ ANSWERS = [
     b"sContent-Type:text/plain\ntapplication/json\nBhello\n",
     b"ttext/html\ntx\naContent-Type:y\nrcontent-type\n",
     b"sX-A:b\r\nX-Evil: 1\n",
+    b"sA:b: c: d\nrA: b\nra: B: c\nrA\n",  # removed: what is asked for was taken for a name up to any colon
     b"sX-A:b\rc\nsX-A:\x00\nsX-A:\x7f\n",
     b"sX A:b\ns:b\nsX\r\nY:b\ns\x00:b\n",
     b"sContent-Length:5\naTransfer-Encoding:chunked\nsConnection:close\nsConnection:upgrade\n",
