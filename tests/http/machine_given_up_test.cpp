@@ -2,6 +2,7 @@
 #include "machine_site.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace {
 
@@ -124,6 +125,33 @@ TEST(machine_given_up, slow_body) {
         EXPECT_FALSE(d.advance_to(d.now_ms + 60'000));
         d.want_body();
         EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 4'000);
+    }
+}
+
+// Nothing is read of a body while something is unsent, be it asked for in one go or again and again: a peer that takes its
+// answers slowly has its time for the body from when it has them.
+TEST(machine_given_up, not_read_is_not_late) {
+    for (const bool gives_up : {false, true}) {
+        site_driver d;
+        d.bounds.body_grace = milliseconds(5'000);
+        d.bounds.body_rate = 1'000;
+        d.bounds.write_stall = milliseconds(30'000);
+        d.writes_itself = false;
+        std::size_t room = 5;
+        d.send_most = [&] { return std::exchange(room, 0); };
+        d.receive("POST /piece HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+        for (int i = 0; i != 10; ++i) {
+            if (gives_up || i == 0) d.want_body();
+            ASSERT_TRUE(d.blocked);
+            ASSERT_FALSE(d.advance_to(d.now_ms + 2'000)) << i;
+            if (gives_up) d.give_up();
+        }
+        room = 1'000;
+        d.writable();
+        ASSERT_FALSE(d.blocked);
+        if (gives_up) d.want_body();
+        EXPECT_EQ(d.m.deadline_ms(d.bounds), d.now_ms + 5'000);
+        EXPECT_TRUE(d.advance_to(d.now_ms + 5'000));
     }
 }
 

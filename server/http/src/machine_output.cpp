@@ -239,9 +239,12 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
 
     if (has_unsent()) {
         if (progress || !had_unsent) sent_ms_ = t.now_ms;
-    } else if (had_unsent && !handler_works()) {
+    } else if (had_unsent) {
         // While nothing was read the peer could not make progress either. A handler's time goes on.
-        since_ms_ = t.now_ms;
+        if (!handler_works())
+            since_ms_ = t.now_ms;
+        else if (std::uint64_t& from = exchange_->rate_from_ms_; from != 0)
+            from = std::max(from, phase_ == phase::reading ? t.now_ms : exchange_->rate_paused_ms_);
     }
     return true;
 }
@@ -316,7 +319,7 @@ std::uint64_t machine::phase_deadline_ms(const limits& l) const noexcept {
         return since_ms_ + static_cast<std::uint64_t>(l.body_grace.count()) + body_received_ * 1000 / l.body_rate;
     case phase::reading: {
         const std::uint64_t late = after(since_ms_, handler_timeout_);
-        if (l.body_rate == 0) return late;
+        if (l.body_rate == 0 || has_unsent()) return late; // nothing is read before all is sent
         return earlier(late, exchange_->rate_from_ms_ + static_cast<std::uint64_t>(l.body_grace.count()));
     }
     case phase::suspended:
