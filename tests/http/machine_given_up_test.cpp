@@ -128,8 +128,8 @@ TEST(machine_given_up, slow_body) {
     }
 }
 
-// Nothing is read of a body while something is unsent, be it asked for in one go or again and again: a peer that takes its
-// answers slowly has its time for the body from when it has them.
+// Nothing is read of a body while something is unsent, be it asked for in one go or again and again: a peer that takes
+// its answers slowly has its time for the body from when it has them.
 TEST(machine_given_up, not_read_is_not_late) {
     for (const bool gives_up : {false, true}) {
         site_driver d;
