@@ -10,19 +10,6 @@ import (
 	"strconv"
 )
 
-type data struct {
-	ID   int      `json:"id"`
-	Name string   `json:"name"`
-	Tags []string `json:"tags"`
-}
-
-type document struct {
-	Status  string `json:"status"`
-	Version int    `json:"version"`
-	Path    string `json:"path"`
-	Data    data   `json:"data"`
-}
-
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address")
 	body := flag.String("body", "hello world", "what / answers")

@@ -13,24 +13,6 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 )
 
-func ask(db *sql.DB, query string) ([][]interface{}, error) {
-	rows, err := db.Query(query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	found := [][]interface{}{}
-	for rows.Next() {
-		var id, price int64
-		var name string
-		if err := rows.Scan(&id, &name, &price); err != nil {
-			return nil, err
-		}
-		found = append(found, []interface{}{id, name, price})
-	}
-	return found, rows.Err()
-}
-
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address")
 	source := flag.String("database", "", "the data source's name")

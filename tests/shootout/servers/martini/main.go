@@ -14,19 +14,6 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 )
 
-type data struct {
-	ID   int      `json:"id"`
-	Name string   `json:"name"`
-	Tags []string `json:"tags"`
-}
-
-type document struct {
-	Status  string `json:"status"`
-	Version int    `json:"version"`
-	Path    string `json:"path"`
-	Data    data   `json:"data"`
-}
-
 func answer(w http.ResponseWriter, value interface{}, err error) (int, string) {
 	if err != nil {
 		return http.StatusInternalServerError, err.Error()
@@ -37,24 +24,6 @@ func answer(w http.ResponseWriter, value interface{}, err error) (int, string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return http.StatusOK, string(out)
-}
-
-func ask(db *sql.DB, query string) ([][]interface{}, error) {
-	rows, err := db.Query(query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	found := [][]interface{}{}
-	for rows.Next() {
-		var id, price int64
-		var name string
-		if err := rows.Scan(&id, &name, &price); err != nil {
-			return nil, err
-		}
-		found = append(found, []interface{}{id, name, price})
-	}
-	return found, rows.Err()
 }
 
 func main() {

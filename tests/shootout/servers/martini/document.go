@@ -1,0 +1,1 @@
+../gohttp/document.go

@@ -1,0 +1,1 @@
+../gomysql/items.go
