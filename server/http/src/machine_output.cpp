@@ -243,8 +243,9 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
         // While nothing was read the peer could not make progress either. A handler's time goes on.
         if (!handler_works())
             since_ms_ = t.now_ms;
-        else if (std::uint64_t& from = exchange_->rate_from_ms_; from != 0)
-            from = std::max(from, phase_ == phase::reading ? t.now_ms : exchange_->rate_paused_ms_);
+        else if (exchange_ && exchange_->rate_from_ms_ != 0) // null: it was detached
+            exchange_->rate_from_ms_ = std::max(exchange_->rate_from_ms_,
+                                                phase_ == phase::reading ? t.now_ms : exchange_->rate_paused_ms_);
     }
     return true;
 }
