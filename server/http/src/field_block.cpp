@@ -13,12 +13,6 @@ namespace {
 constexpr std::size_t first_capacity = 512;
 constexpr std::string_view line_end = "\r\n";
 
-std::string_view trim(std::string_view value) noexcept {
-    while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
-    while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
-    return value;
-}
-
 char* put(char* out, std::string_view text) noexcept {
     if (!text.empty()) std::memcpy(out, text.data(), text.size());
     return out + text.size();

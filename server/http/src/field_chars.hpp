@@ -44,6 +44,13 @@ constexpr char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
+// Without the blanks around it, which are no part of a value (RFC 9110 5.5).
+constexpr std::string_view trim(std::string_view value) noexcept {
+    while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
+    while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
+    return value;
+}
+
 constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)

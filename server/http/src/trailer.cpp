@@ -41,12 +41,7 @@ std::optional<std::string_view> find_trailer(std::string_view lines, std::string
         const std::size_t colon = lines.find(':');
         const std::size_t end = lines.find("\r\n", colon);
         if (end == std::string_view::npos) break; // the last one has not come yet
-        if (equal_ignoring_case(lines.substr(0, colon), name)) {
-            std::string_view value = lines.substr(colon + 1, end - colon - 1);
-            while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
-            while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
-            return value;
-        }
+        if (equal_ignoring_case(lines.substr(0, colon), name)) return trim(lines.substr(colon + 1, end - colon - 1));
         lines.remove_prefix(end + 2);
     }
     return std::nullopt;

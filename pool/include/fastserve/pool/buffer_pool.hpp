@@ -207,6 +207,7 @@ public:
     void release(buffer&& released) noexcept {
         if (released) keep(std::move(released));
     }
+
     // Gives every buffer to the shared lists. For a worker that is about to sleep.
     void flush() noexcept;
     // Bytes of the buffers held now.
