@@ -64,6 +64,7 @@ int run(fastserve::cli::settings s) {
     fastserve::server app(std::move(s.server));
     fastserve::cli::add_pages(app);
 
+    fastserve::cli::hold_signals();
     // Before the admin listener, so that "ready" is never said by a server that cannot listen. The admin listener goes
     // on until the drain has ended, so that it can be watched.
     for (const std::string& where : s.listen)

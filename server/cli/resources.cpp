@@ -7,10 +7,10 @@
 #endif
 
 #include <algorithm>
-#include <csignal>
 #include <thread>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,7 +23,14 @@ void prepare_standard_streams() noexcept {
         ::close(fd);
         break;
     }
-    std::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+void hold_signals() noexcept {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 descriptor_limit raise_descriptor_limit(std::uint64_t connections, unsigned workers) noexcept {

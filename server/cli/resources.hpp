@@ -10,6 +10,10 @@ namespace fastserve::cli {
 // log lines go to a peer; and that a closed pipe behind stderr is no reason to end.
 void prepare_standard_streams() noexcept;
 
+// Signals that end or reload wait from now on, in this thread and those it starts, until server::run() takes them: one
+// that comes between listening and serving must not cut those who have connected.
+void hold_signals() noexcept;
+
 struct descriptor_limit {
     std::uint64_t needed = 0;      // by the connections asked for, and all else
     std::uint64_t open = 0;        // what there is now

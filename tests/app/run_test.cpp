@@ -15,13 +15,16 @@ namespace {
 // The program of run_program.cpp in a process of its own.
 class program {
 public:
-    explicit program(const std::string& where = "127.0.0.1:0", const std::string& grace_ms = "30000") {
+    explicit program(const std::string& where = "127.0.0.1:0", const std::string& grace_ms = "30000",
+                     const std::optional<int> signal_at_listen = std::nullopt) {
+        const std::string number = signal_at_listen ? std::to_string(*signal_at_listen) : "";
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
         pid_ = ::fork();
         if (pid_ == 0) {
             ::dup2(ends[1], STDERR_FILENO);
-            ::execl(RUN_PROGRAM, RUN_PROGRAM, where.c_str(), grace_ms.c_str(), nullptr);
+            ::execl(RUN_PROGRAM, RUN_PROGRAM, where.c_str(), grace_ms.c_str(),
+                    signal_at_listen ? number.c_str() : nullptr, nullptr);
             ::_exit(127);
         }
         ::close(ends[1]);
@@ -163,6 +166,19 @@ TEST(Run, LogsAndIgnoresSighup) {
     p.signal(SIGHUP);
     EXPECT_EQ(c.get("/").body, "hello world");
     c.close();
+    p.signal(SIGTERM);
+    EXPECT_EQ(p.exit(), 0) << p.log();
+}
+
+// Clients may be in the queue by then.
+TEST(Run, ASignalBetweenListeningAndServingIsNoDeath) {
+    for (const int s : {SIGTERM, SIGINT}) {
+        program p("127.0.0.1:0", "30000", s);
+        EXPECT_EQ(p.exit(), 0) << p.log();
+        EXPECT_NE(p.log().find("draining"), std::string::npos) << p.log();
+    }
+    program p("127.0.0.1:0", "30000", SIGHUP);
+    EXPECT_TRUE(p.says("SIGHUP")) << p.log();
     p.signal(SIGTERM);
     EXPECT_EQ(p.exit(), 0) << p.log();
 }

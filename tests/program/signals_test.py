@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -33,6 +34,24 @@ class Ending(ProgramTest):
             program.wait_for_lines("SIGHUP", count)
             self.assertEqual(client.get().status, 200)
         self.assert_stops(program)
+
+    def test_one_that_comes_before_it_serves_cuts_nobody(self):
+        """It listens on the first address, where a client has connected, and is about to on the others."""
+        with tempfile.TemporaryDirectory() as folder:
+            others = [word for _ in range(300) for word in ("--listen", "127.0.0.1:0")]
+            program = self.start("--listen", f"unix:{folder}/first", *others)
+            deadline = time.monotonic() + DEADLINE
+            while True:
+                try:
+                    client = self.connect(f"{folder}/first", socket.AF_UNIX)
+                    break
+                except (FileNotFoundError, ConnectionRefusedError):
+                    self.assertLess(time.monotonic(), deadline, program.said())
+            program.send(signal.SIGHUP)
+            self.assertEqual(client.get().status, 200)
+            program.wait_for_lines("SIGHUP")
+            client.close()
+            self.assert_stops(program)
 
     def test_what_is_in_flight_finishes(self):
         program = self.serve("--grace", "1m")

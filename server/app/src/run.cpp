@@ -6,11 +6,12 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
+
+#include <signal.h>
 
 namespace fastserve {
 
@@ -21,6 +22,23 @@ void to_stderr(const log_record& r) {
     std::fprintf(stderr, "fastserve: %s%.*s\n", names[static_cast<int>(r.level)], static_cast<int>(r.message.size()),
                  r.message.data());
 }
+
+// Blocks the signals run() takes, or lets them through, in this thread for as long as it lives.
+class run_signals {
+public:
+    explicit run_signals(int how) noexcept {
+        sigset_t set;
+        sigemptyset(&set);
+        for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+        pthread_sigmask(how, &set, &before_);
+    }
+    ~run_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    run_signals(const run_signals&) = delete;
+    run_signals& operator=(const run_signals&) = delete;
+
+private:
+    sigset_t before_{};
+};
 
 } // namespace
 
@@ -35,6 +53,8 @@ std::string listen_error(std::string_view where, const error_code& e) {
 
 int server::run(std::string_view where) {
     if (!impl_->settings.log) impl_->settings.log = to_stderr;
+    // Clients can connect once we listen: from then on a signal is a drain, and never the end of their connections.
+    const run_signals held(SIG_BLOCK);
     const result<address> at = listen(where);
     if (!at) {
         impl_->app.log(log_level::error, listen_error(where, at.error()));
@@ -53,6 +73,7 @@ int server::run() {
 
     boost::asio::io_context loop(1);
     boost::asio::signal_set signals(loop, SIGTERM, SIGINT, SIGHUP);
+    const run_signals taken(SIG_UNBLOCK); // those that wait come now
 
     if (const error_code e = start()) {
         app.log(log_level::error, "cannot start: " + e.message());

@@ -130,7 +130,8 @@ public:
     // line to the log when it could not start or had to cut requests. A second signal ends the drain at once, and a
     // third one is the system's, which kills. SIGHUP is logged and ignored. Signals are taken for the time of the call.
     int run(std::string_view where);
-    // The same for what listen() has opened.
+    // The same for what listen() has opened. The three signals are let through in this thread for the time of the call: a
+    // main that blocks them before it listens loses none that comes before run().
     int run();
 
 private:
