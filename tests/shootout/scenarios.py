@@ -214,10 +214,11 @@ UPLOAD_SCENARIO = Scenario(
 LATENCY_SERVERS = ("fastserve-auto", "fasthttp", "nginx", "h2o", "limit")
 LATENCY_SCENARIO = Scenario(
     "latency", "latency at a rate that does not depend on the answers",
-    "an open loop, latency from the moment a request was due, at shares of nginx's saturation",
+    "an open loop, latency from the moment a request was due, at shares of nginx's saturation; the generator has CPUs of "
+    "its own, or its delays would be measured",
     tuple(Variant(f"{percent}", f"at {percent} % of nginx's saturation",
                   Load("fastserve-load", 100, 2, 3, share=percent / 100), LATENCY_SERVERS, figure="p99_ms",
-                  unit="ms p99", higher_is_better=False, quick=percent == 50)
+                  unit="ms p99", higher_is_better=False, placement=DISJOINT, quick=percent == 50)
           for percent in (10, 25, 50, 75, 90))
     + tuple(Variant(f"cpu-{rate // 1000}k", f"CPU a request at {rate:,} requests/s",
                     Load("fastserve-load", 100, 2, 3, rate=rate), LATENCY_SERVERS, figure="server_cpu_us",
