@@ -135,31 +135,33 @@ TEST(Acceptor, BeyondTheLimitOfConnectionsA503IsReallyRead) {
 
 // As configured: beyond the limit they wait in the queue, in order, and nobody is told anything.
 TEST(Acceptor, BeyondTheLimitOfConnectionsTheyWaitIfTheyShall) {
-    net::worker_pool_options o = with_workers(2);
-    o.limits.connections = 4;
-    o.wait_when_full = true;
-    serving s(o);
-    std::vector<client> inside, waiting;
-    for (int i = 0; i < 4; ++i) {
-        inside.emplace_back(s.port);
-        ASSERT_EQ(inside.back().get("/").status, 200);
+    for (const unsigned workers : {1u, 2u}) {
+        net::worker_pool_options o = with_workers(workers);
+        o.limits.connections = 4;
+        o.wait_when_full = true;
+        serving s(o);
+        std::vector<client> inside, waiting;
+        for (int i = 0; i < 4; ++i) {
+            inside.emplace_back(s.port);
+            ASSERT_EQ(inside.back().get("/").status, 200);
+        }
+        for (int i = 0; i < 8; ++i) {
+            waiting.emplace_back(s.port);
+            ASSERT_TRUE(waiting.back().connected());
+            waiting.back().send(request("/id/" + std::to_string(i)));
+        }
+        std::this_thread::sleep_for(net::acceptor::full_look * 5);
+        for (client& c : waiting) EXPECT_EQ(c.poll(), 0u);
+        EXPECT_EQ(s.pool.open_connections(), 4u);
+        for (client& c : inside) EXPECT_EQ(c.get("/").status, 200);
+        inside.clear();
+        for (int i = 0; i < 8; ++i) {
+            EXPECT_EQ(waiting[static_cast<std::size_t>(i)].read().body, "/id/" + std::to_string(i));
+            waiting[static_cast<std::size_t>(i)].close();
+        }
+        EXPECT_EQ(s.sum(&net::worker_counters::refused), 0u);
+        EXPECT_EQ(s.pool.starved(), 0u);
     }
-    for (int i = 0; i < 8; ++i) {
-        waiting.emplace_back(s.port);
-        ASSERT_TRUE(waiting.back().connected());
-        waiting.back().send(request("/id/" + std::to_string(i)));
-    }
-    std::this_thread::sleep_for(net::acceptor::full_look * 5);
-    for (client& c : waiting) EXPECT_EQ(c.poll(), 0u);
-    EXPECT_EQ(s.pool.open_connections(), 4u);
-    for (client& c : inside) EXPECT_EQ(c.get("/").status, 200);
-    inside.clear();
-    for (int i = 0; i < 8; ++i) {
-        EXPECT_EQ(waiting[static_cast<std::size_t>(i)].read().body, "/id/" + std::to_string(i));
-        waiting[static_cast<std::size_t>(i)].close();
-    }
-    EXPECT_EQ(s.sum(&net::worker_counters::refused), 0u);
-    EXPECT_EQ(s.pool.starved(), 0u);
 }
 
 // Who was refused and does not leave keeps nobody out.
@@ -279,8 +281,10 @@ TEST(Acceptor, ManyMoreThanOneTurnAcceptsAreTaken) {
 
 TEST(Acceptor, GoesOnAfterEveryError) {
     for (const int error : {ECONNABORTED, EPROTO, EPERM, ENETDOWN, EMFILE, ENFILE, ENOMEM, ENOBUFS, EINVAL}) {
-        for (const auto how : {net::placement::incoming_cpu, net::placement::bpf}) {
-            net::worker_pool_options o = with_workers(2);
+        for (const auto& [workers, how] :
+             {std::pair(2u, net::placement::incoming_cpu), std::pair(2u, net::placement::bpf),
+              std::pair(1u, net::placement::incoming_cpu)}) {
+            net::worker_pool_options o = with_workers(workers);
             o.placement = how;
             sys::fault_plan plan;
             plan.fail(sys::call::accept, 1, error, 2);
@@ -302,11 +306,12 @@ TEST(Acceptor, GoesOnAfterEveryError) {
 
 // An error that stays is asked about some times a second, not all the time.
 TEST(Acceptor, DoesNotSpinOnAnErrorThatStays) {
-    for (const int error : {EMFILE, ENOMEM, EINVAL, EPERM}) {
+    for (const auto& [error, workers] : {std::pair(EMFILE, 2u), std::pair(ENOMEM, 2u), std::pair(EINVAL, 2u),
+                                         std::pair(EPERM, 2u), std::pair(EMFILE, 1u), std::pair(EPERM, 1u)}) {
         sys::fault_plan plan;
         plan.fail(sys::call::accept, 1, error, sys::fault_plan::forever);
         const sys::fault_scope installed(plan);
-        serving s;
+        serving s(with_workers(workers));
         client c(s.port);
         ASSERT_TRUE(eventually([&] { return s.pool.starved() >= 3; })) << error;
         EXPECT_LE(plan.calls(sys::call::accept), (s.pool.starved() + 1) * (error == EPERM ? 64 : 2)) << error;
@@ -314,8 +319,8 @@ TEST(Acceptor, DoesNotSpinOnAnErrorThatStays) {
 }
 
 // For real, in a process of its own, which has few descriptors.
-int serve_without_descriptors() {
-    serving s;
+int serve_without_descriptors(unsigned workers) {
+    serving s(with_workers(workers));
     const auto local = s.pool.listen(at("127.0.0.1:0"));
     std::vector<client> inside;
     for (int i = 0; i < 10; ++i) {
@@ -377,16 +382,18 @@ int serve_without_descriptors() {
 }
 
 TEST(Acceptor, LivesThroughAShortageOfDescriptors) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(serve_without_descriptors());
+    for (const unsigned workers : {1u, 2u}) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::alarm(60);
+            ::_exit(serve_without_descriptors(workers));
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+        EXPECT_EQ(WEXITSTATUS(status), 0) << "see serve_without_descriptors, " << workers;
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "see serve_without_descriptors";
 }
 
 } // namespace

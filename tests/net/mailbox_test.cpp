@@ -79,6 +79,11 @@ TEST(mail_queue, closed_is_for_ever) {
     chain.add(m[3]);
     EXPECT_EQ(q.post(chain), posted::refused);
     EXPECT_FALSE(chain.empty()) << "still the caller's";
+    EXPECT_EQ(chain.take_all(), &m[3]); // the newest first
+    EXPECT_EQ(m[3].next, &m[2]);
+    EXPECT_EQ(m[2].next, nullptr);
+    EXPECT_TRUE(chain.empty());
+    EXPECT_EQ(chain.take_all(), nullptr);
     EXPECT_EQ(q.take_all(), nullptr);
     EXPECT_FALSE(q.try_sleep());
     EXPECT_EQ(q.post(m[2]), posted::refused);

@@ -2,6 +2,7 @@
 #include "site.hpp"
 
 #include <fastserve/net/cpus.hpp>
+#include <fastserve/net/fault_plan.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -59,6 +60,28 @@ TEST(WorkerPool, ConnectionsBeforeTheStartAreServedAfterIt) {
     c.send(request("/id/early"));
     ASSERT_FALSE(pool.start());
     EXPECT_EQ(c.read().body, "/id/early");
+    pool.end();
+}
+
+// To wake a worker costs more than to serve a request: what one turn of the acceptor takes in is one letter for each.
+TEST(WorkerPool, ATurnOfTheAcceptorWakesEachWorkerOnce) {
+    net::worker_pool_options o = with_workers(2);
+    site handlers(o.limits);
+    net::worker_pool pool(handlers, o);
+    ASSERT_FALSE(pool.open());
+    const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
+    ASSERT_TRUE(at);
+    std::vector<client> clients;
+    for (unsigned i = 0; i < net::acceptor::accepts_a_turn - 1; ++i) {
+        clients.emplace_back(at->port());
+        clients.back().send(request("/"));
+    }
+    net::sys::fault_plan plan;
+    const net::sys::fault_scope counted(plan);
+    ASSERT_FALSE(pool.start());
+    for (client& c : clients) ASSERT_EQ(c.read().status, 200);
+    EXPECT_LE(plan.calls(net::sys::call::eventfd_write), 2u);
+    clients.clear();
     pool.end();
 }
 

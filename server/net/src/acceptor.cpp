@@ -70,7 +70,7 @@ acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<
                    placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local)
     : context_(context), listener_(std::move(from)), readable_(context), timer_(context), workers_(workers),
       placement_(placement), board_(board), slots_(connections), gate_(door), local_(local),
-      reserve_(reserve_descriptor()) {}
+      chosen_for_(local ? 0 : workers.size()), reserve_(reserve_descriptor()) {}
 
 acceptor::~acceptor() {
     ties_->alive = false;
@@ -79,26 +79,46 @@ acceptor::~acceptor() {
 
 std::error_code acceptor::open() {
     boost::system::error_code failed;
-    readable_.assign(listener_.fd(), failed);
+    if (!local_) readable_.assign(listener_.fd(), failed);
     return failed;
 }
 
 // Nothing else is touched by the thread that calls it, because the first connection may be there.
-void acceptor::start() {
-    wait();
+void acceptor::start() noexcept {
+    if (!local_) {
+        wait();
+        return;
+    }
+    starting_.of = this;
+    starting_.deliver = [](worker&, letter& l) noexcept { static_cast<starting&>(l).of->wait(); };
+    local_->post(starting_); // one that has shut down takes nobody in
 }
 
-void acceptor::wait() {
-    readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                         in_memory(ties_->wait, [this, ties = ties_](const boost::system::error_code& e) {
-                             if (ties->alive && !e && open_) on_readable();
-                         }));
+void acceptor::wait() noexcept {
+    if (!local_) {
+        readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                             in_memory(ties_->wait, [this, ties = ties_](const boost::system::error_code& e) {
+                                 if (ties->alive && !e && open_) on_readable();
+                             }));
+        return;
+    }
+    if (watching_ || !open_) return;
+    watching_ = local_->watch(listener_.fd(), *this) == 0;
+    if (!watching_) look_again_in(backoff);
 }
 
-void acceptor::on_readable() {
+void acceptor::stop_watching() noexcept {
+    if (std::exchange(watching_, false)) local_->unwatch(listener_.fd(), *this);
+}
+
+void acceptor::on_readable() noexcept {
     switch (accept_batch()) {
     case outcome::drained: wait(); return;
     case outcome::more:
+        if (local_) { // is told again
+            wait();
+            return;
+        }
         boost::asio::post(context_, in_memory(ties_->post, [this, ties = ties_] {
                               if (ties->alive && open_) on_readable();
                           }));
@@ -112,14 +132,22 @@ void acceptor::on_readable() {
     }
 }
 
-void acceptor::look_again_in(std::chrono::milliseconds time) {
+void acceptor::look_again_in(std::chrono::milliseconds time) noexcept {
+    if (local_) {
+        stop_watching();
+        local_->need_loop(); // for the timer
+    }
     timer_.expires_after(time);
     try {
         timer_.async_wait(in_memory(ties_->timer, [this, ties = ties_](const boost::system::error_code& e) {
             if (ties->alive && !e && open_) on_readable();
         }));
     } catch (const std::bad_alloc&) {
-        wait(); // the queue of timers could not grow: then without a pause
+        // The queue of timers could not grow: then without a pause, as good as that can be done.
+        if (local_)
+            watching_ = local_->watch(listener_.fd(), *this) == 0;
+        else
+            wait();
     }
 }
 
@@ -131,8 +159,35 @@ void acceptor::look_for_stalls() noexcept {
 }
 
 acceptor::outcome acceptor::accept_batch() noexcept {
-    if (!local_) look_for_stalls();
+    if (local_) return accept_some();
+    look_for_stalls();
+    const outcome how = accept_some();
+    hand_over();
+    return how;
+}
 
+// All of a batch at once: to wake a worker costs more than to serve a request, and one that is woken for each would
+// sleep again before the next.
+void acceptor::hand_over() noexcept {
+    for (std::size_t i = 0; i < chosen_for_.size(); ++i) {
+        if (workers_[i]->post(chosen_for_[i])) continue;
+        for (mail* m = chosen_for_[i].take_all(); m;) {
+            connection& c = static_cast<connection&>(*m);
+            m = m->next;
+            give_up(c, static_cast<int>(i));
+        }
+    }
+}
+
+// Its worker has ended.
+void acceptor::give_up(connection& c, int chosen) noexcept {
+    board_.left(chosen);
+    c.stream.close();
+    gate_.leave(c.peer.key(), !c.refused);
+    slots_.put(&c);
+}
+
+acceptor::outcome acceptor::accept_some() noexcept {
     bool any = false;
     for (unsigned i = 0; i < accepts_a_turn; ++i) {
         if (open_ && gate_.must_wait()) [[unlikely]] // at the end nobody is left in the queue
@@ -182,12 +237,7 @@ bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexc
     c->deliver = [](worker& w, letter& l) noexcept { w.adopt(static_cast<connection&>(l)); };
     const int chosen = placement_.choose(c->stream.incoming_cpu());
     board_.joined(chosen);
-    if (!workers_[static_cast<std::size_t>(chosen)]->post(*c)) {
-        board_.left(chosen);
-        c->stream.close();
-        gate_.leave(c->peer.key(), !c->refused);
-        slots_.put(c);
-    }
+    chosen_for_[static_cast<std::size_t>(chosen)].add(*c);
     return true;
 }
 
@@ -206,6 +256,7 @@ bool acceptor::refuse_one() noexcept {
 void acceptor::finish() noexcept {
     if (!std::exchange(open_, false)) return;
     timer_.cancel();
+    stop_watching();
     if (readable_.is_open()) readable_.release();
     listener_.stop_queueing();
     unsigned tries = 10; // memory may be short for a moment only

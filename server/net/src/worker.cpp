@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <new>
@@ -24,6 +25,11 @@ constexpr std::uint64_t placement_tick_ms = 100;
 
 exchange& as_net(http::exchange& x) noexcept {
     return static_cast<exchange&>(x);
+}
+
+// What an event says of what is no connection: 0 is the wake-up, n the watched one at place n - 1.
+std::uint64_t event_of_no_connection(std::uint64_t n) noexcept {
+    return pool::handle(pool::null_index, n).to_word();
 }
 
 } // namespace
@@ -52,7 +58,7 @@ std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
     if (!mail) return mail.error();
     mailbox_ = std::move(*mail);
     // Edge-triggered, so that the counter never has to be read: each signal is an edge.
-    const std::uint64_t wake = pool::handle(pool::null_index, 0).to_word();
+    const std::uint64_t wake = event_of_no_connection(0);
     if (const int e = sys::epoll_add(events_fd_.get(), mailbox_->wake_fd(), EPOLLIN | EPOLLET, wake))
         return sys::to_error_code(e);
     input_ = buffers_.acquire(input_bytes);
@@ -206,7 +212,13 @@ void worker::on_events(int wait_ms) noexcept {
 
 void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
     const auto handle = pool::handle::from_word(data);
-    if (handle.is_null()) return; // the wake-up: its mail is delivered after the events
+    if (handle.is_null()) {
+        // 0 is the wake-up: its mail is delivered after the events.
+        if (handle.tag() == 0) return;
+        watched* const w = watched_[handle.tag() - 1];
+        if (w) w->on_readable(); // else unwatched earlier in this batch
+        return;
+    }
     connection* const c = env_.connections.find(handle);
     if (!c || c->closing) return;
     const bool finishes = (events & EPOLLRDHUP) && !c->finishing;
@@ -271,8 +283,34 @@ bool worker::post(letter& l) noexcept {
     return mailbox_->post(l);
 }
 
+bool worker::post(mail_chain& letters) noexcept {
+    return mailbox_->post(letters);
+}
+
 // ---- connections
 // -------------------------------------------------------------------------------------------------------
+
+int worker::watch(int fd, watched& w) noexcept {
+    auto place = std::find(watched_.begin(), watched_.end(), nullptr);
+    if (place == watched_.end()) {
+        try {
+            place = watched_.insert(place, nullptr);
+        } catch (const std::bad_alloc&) {
+            return ENOMEM;
+        }
+    }
+    const auto index = static_cast<std::uint64_t>(place - watched_.begin());
+    const int e = sys::epoll_add(events_fd_.get(), fd, EPOLLIN, event_of_no_connection(index + 1));
+    if (e == 0) *place = &w;
+    return e;
+}
+
+void worker::unwatch(int fd, const watched& w) noexcept {
+    const auto place = std::find(watched_.begin(), watched_.end(), &w);
+    if (place == watched_.end()) return;
+    *place = nullptr;
+    sys::epoll_remove(events_fd_.get(), fd);
+}
 
 void worker::enlist(connection& c) noexcept {
     c.owner = this;

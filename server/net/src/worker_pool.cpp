@@ -114,8 +114,10 @@ result<address> worker_pool::listen(const address& at) {
     result<listener> opened = listener::open(at);
     if (!opened) return opened.error();
     const address local = opened->local();
-    const auto e = users_loop_ ? add_acceptor(std::move(*opened), *users_loop_, workers_.front().get())
-                               : add_acceptor(std::move(*opened), accept_loop_, nullptr);
+    // A thread between the listener and the only worker would cost two switches for each connection, and gain nothing.
+    worker& first = *workers_.front();
+    const auto e = workers_.size() == 1 ? add_acceptor(std::move(*opened), first.context(), &first)
+                                        : add_acceptor(std::move(*opened), accept_loop_, nullptr);
     if (e) return e;
     return local;
 }
@@ -124,7 +126,6 @@ std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context&
     auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local);
     if (const auto e = made->open()) return e;
     acceptor& a = *made;
-    if (local) local->need_loop(); // for the listener
     {
         const std::lock_guard lock(acceptors_mutex_);
         acceptors_.push_back(std::move(made));
@@ -143,7 +144,7 @@ std::error_code worker_pool::start() {
     const all_signals_blocked inherited; // signals are the program's: our threads leave them to the others
     try {
         for (unsigned i = 0; i < workers_.size(); ++i) threads_.emplace_back([this, i] { run_worker(i); });
-        threads_.emplace_back([this] { accept_loop_.run(); });
+        if (workers_.size() > 1) threads_.emplace_back([this] { accept_loop_.run(); });
     } catch (const std::system_error& e) {
         // Nothing was served yet that a drain could wait for, and not every loop has a thread to drain it.
         stopped_ = true;
@@ -240,10 +241,14 @@ void worker_pool::finish_accepting() noexcept {
     for (const auto& a : acceptors_) {
         auto done = std::make_shared<std::promise<void>>();
         finished.push_back(done->get_future());
-        boost::asio::post(a->loop(), [p = a.get(), done] {
+        const auto finish = [p = a.get(), done] {
             p->finish();
             done->set_value();
-        });
+        };
+        if (const worker* const w = a->local())
+            on_worker(w->index(), [finish](worker&) { finish(); });
+        else
+            boost::asio::post(a->loop(), finish);
     }
     for (auto& f : finished) f.wait();
 }

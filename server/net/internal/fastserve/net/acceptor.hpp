@@ -1,15 +1,16 @@
 // Takes connections from a listener and gives each to a worker.
 //
-// One component, whoever polls the listener: the acceptor thread for all workers, or, with a listener a worker
-// (placement::bpf) and inside a user's loop, that worker's own loop.
+// One component, whoever polls the listener: the acceptor thread for all workers, or one worker, in the set of its
+// client sockets: where there is no other, as inside a user's loop, and with a listener a worker (placement::bpf).
 //
-// Thread safety: all is done on the thread that runs the io_context given, except for gate, which is shared.
+// Thread safety: all is done on the thread that runs the io_context given, or on the worker's, except for gate, which
+// is shared.
 //
 // Invariants
 // * It never dies and never spins. Out of descriptors or memory it backs off for `backoff`, having told one waiting
 // peer
 //   so by way of a descriptor held in reserve; a connection that was aborted in the queue is skipped.
-// * A turn accepts at most 64 connections.
+// * A turn accepts at most 64 connections. What it has accepted for a worker is handed over at its end, all at once.
 #pragma once
 
 #include <fastserve/http/limits.hpp>
@@ -30,6 +31,7 @@
 #include <span>
 #include <system_error>
 #include <unordered_map>
+#include <vector>
 
 namespace fastserve::net {
 
@@ -67,7 +69,7 @@ private:
     std::unordered_map<std::uint64_t, std::uint32_t> by_peer_;
 };
 
-class acceptor {
+class acceptor final : private watched {
 public:
     static constexpr std::chrono::milliseconds backoff{100};
     // How soon it looks for room again while gate::must_wait().
@@ -77,22 +79,24 @@ public:
     static constexpr unsigned most_queued = 64 * 1024;
 
     // `workers` are those that `placement` chooses among. With `local` all connections are adopted by that worker,
-    // whose loop `context` is.
+    // which watches the listener; `context` is its loop, and is needed only to wait for better times.
     acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
              placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local);
     ~acceptor();
     acceptor(const acceptor&) = delete;
     acceptor& operator=(const acceptor&) = delete;
 
-    // Makes the listener known to the loop.
+    // Makes the listener known to the loop; a local worker comes to know it by start().
     std::error_code open();
     // Once, by the thread that made it.
-    void start();
-    // Lets nobody else into the queue, takes out all who are in it, and closes the listener: nothing accepted is lost.
+    void start() noexcept;
+    // On the thread that polls it. Lets nobody else into the queue, takes out all who are in it, and closes the
+    // listener: nothing accepted is lost.
     void finish() noexcept;
 
     const address& local_address() const noexcept { return listener_.local(); }
     boost::asio::io_context& loop() const noexcept { return context_; }
+    worker* local() const noexcept { return local_; }
     int descriptor() const noexcept { return listener_.fd(); }
     std::uint64_t accepted() const noexcept { return accepted_.load(std::memory_order_relaxed); }
     std::uint64_t starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
@@ -106,10 +110,19 @@ private:
         starved, // nor for that
     };
 
-    void wait();
-    void on_readable();
-    void look_again_in(std::chrono::milliseconds);
+    // Tells a local worker, on its thread, to watch.
+    struct starting final : letter {
+        acceptor* of = nullptr;
+    };
+
+    void wait() noexcept;
+    void on_readable() noexcept override;
+    void look_again_in(std::chrono::milliseconds) noexcept;
+    void stop_watching() noexcept;
     outcome accept_batch() noexcept;
+    outcome accept_some() noexcept;
+    void hand_over() noexcept;
+    void give_up(connection&, int chosen) noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
     bool refuse_one() noexcept;
     void look_for_stalls() noexcept;
@@ -124,6 +137,9 @@ private:
     connection_cache slots_;
     gate& gate_;
     worker* local_;
+    starting starting_;
+    bool watching_ = false;              // the local worker does
+    std::vector<mail_chain> chosen_for_; // by worker: what this batch has accepted for it; empty between batches
     unique_fd reserve_;
     bool open_ = true;
     const std::shared_ptr<loop_ties> ties_ = std::make_shared<loop_ties>();

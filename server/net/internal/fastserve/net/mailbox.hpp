@@ -37,6 +37,12 @@ public:
         newest_ = &m;
         if (oldest_ == nullptr) oldest_ = &m;
     }
+    // The newest first, linked by `next`; null if it is empty, as it is then.
+    mail* take_all() noexcept {
+        mail* const all = newest_;
+        *this = {};
+        return all;
+    }
 
 private:
     friend class mail_queue;

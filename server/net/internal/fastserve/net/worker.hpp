@@ -39,6 +39,7 @@
 #include <memory>
 #include <span>
 #include <system_error>
+#include <vector>
 
 namespace fastserve::net {
 
@@ -54,6 +55,16 @@ struct worker_environment {
     const placer* placement; // null: connections stay where they are
     load_board& board;
     std::string_view server_name;
+};
+
+// What else a worker's set may hold: a listener (acceptor.hpp).
+class watched {
+public:
+    // On the worker's thread, within a batch of events, as long as the descriptor is readable.
+    virtual void on_readable() noexcept = 0;
+
+protected:
+    ~watched() = default;
 };
 
 class worker {
@@ -100,11 +111,18 @@ public:
     // *Any thread*: hands over letters; wakes the worker if it sleeps. False: the worker has shut down, the letter was
     // not taken.
     bool post(letter&) noexcept;
+    // Empties the chain, which holds letters only, unless false.
+    bool post(mail_chain&) noexcept;
     // *Any thread*: for senders that may outlive the worker.
     const std::shared_ptr<mailbox>& mail() const noexcept { return mailbox_; }
 
     // A new connection, which this worker owns from now on; its stream and id are set.
     void adopt(connection&) noexcept;
+
+    // Tells `w` whenever the descriptor is readable, until unwatch(), which comes before either ends. An errno if that
+    // cannot be.
+    int watch(int fd, watched& w) noexcept;
+    void unwatch(int fd, const watched& w) noexcept;
 
     // What the handler of a suspended exchange wants, or has done; not more than one thing at a time, but that it may
     // finish at any time. Done at once, or at the end of the batch.
@@ -197,6 +215,7 @@ private:
     boost::asio::io_context& context_;
     std::span<const std::unique_ptr<worker>> all_;
     unique_fd events_fd_;
+    std::vector<watched*> watched_; // events name them by their place; null: a place that is free
     std::shared_ptr<mailbox> mailbox_;
     boost::asio::posix::stream_descriptor events_;
     boost::asio::steady_timer timer_;
