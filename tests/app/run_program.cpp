@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,7 +19,7 @@ int signal_at_listen = 0;
 // Instead of the C library's.
 extern "C" int listen(int fd, int backlog) noexcept {
     const long done = ::syscall(SYS_listen, fd, backlog);
-    if (signal_at_listen != 0) ::kill(::getpid(), signal_at_listen);
+    if (const int s = std::exchange(signal_at_listen, 0)) ::kill(::getpid(), s); // a drain listens once more
     return static_cast<int>(done);
 }
 

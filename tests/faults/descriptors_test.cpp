@@ -105,11 +105,11 @@ struct crowd {
 void starve_once(starving_server& server, bool alone, tally& t, double& most_cpu, double& longest) {
     crowd c(server.port);
     const auto until = clock::now() + 10s;
-    while (c.served < 40 && clock::now() < until) {
+    while (c.served < 32 && clock::now() < until) {
         c.look(t);
         std::this_thread::sleep_for(1ms);
     }
-    if (c.served < 40) return t.fail("only " + std::to_string(c.served) + " were served at first");
+    if (c.served < 32) return t.fail("only " + std::to_string(c.served) + " were served at first");
     std::this_thread::sleep_for(20ms);
 
     const double cpu = server.cpu_seconds();

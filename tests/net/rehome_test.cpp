@@ -3,6 +3,7 @@
 
 #include <fastserve/net/cpus.hpp>
 
+#include <future>
 #include <optional>
 
 namespace {
@@ -184,22 +185,54 @@ TEST(Rehome, EveryPlacementServes) {
 
 // A worker that a handler holds gets no new connection, and gets some again when it is back.
 TEST(Rehome, AStalledWorkerGetsNothing) {
+    const std::vector<int> cpus = net::affinity_cpus();
+    for (const auto how : {net::placement::round_robin, net::placement::incoming_cpu, net::placement::bpf}) {
+        net::worker_pool_options o = with_workers(2);
+        o.placement = how;
+        o.pin = net::pin::on;
+        serving s(o);
+        s.handlers.hold = true;
+        const on_cpu here(cpus[0]); // whose worker has a listener of its own, with two of the three
+        client held(s.port);
+        held.send(request("/stall"));
+        ASSERT_TRUE(eventually([&] { return s.handlers.stalled == 1; }));
+        const auto is_stalled = [&](unsigned i) { return s.pool.at(i).stalled(net::worker::clock_ms()); };
+        ASSERT_TRUE(eventually([&] { return is_stalled(0) || is_stalled(1); }));
+        std::vector<client> clients;
+        for (int i = 0; i < 10; ++i) {
+            clients.emplace_back(s.port);
+            ASSERT_EQ(clients.back().get("/").status, 200) << static_cast<int>(how);
+        }
+        s.handlers.hold = false;
+        EXPECT_EQ(held.read().body, "stalled");
+        // Nobody is kept from it any more.
+        clients.clear();
+        held.close();
+        ASSERT_TRUE(eventually([&] { return s.pool.open_connections() == 0; }));
+        for (int i = 0; i < 10; ++i) EXPECT_EQ(client(s.port).get("/").status, 200);
+    }
+}
+
+// Nor does it keep others waiting while the server ends.
+TEST(Rehome, WhoWaitsForAStalledWorkerIsServedAtTheEnd) {
     net::worker_pool_options o = with_workers(2);
-    o.placement = net::placement::round_robin;
+    o.pin = net::pin::on;
+    o.grace = std::chrono::milliseconds(2'000);
     serving s(o);
     s.handlers.hold = true;
+    const on_cpu here(net::affinity_cpus()[0]);
     client held(s.port);
     held.send(request("/stall"));
     ASSERT_TRUE(eventually([&] { return s.handlers.stalled == 1; }));
-    const auto is_stalled = [&](unsigned i) { return s.pool.at(i).stalled(net::worker::clock_ms()); };
-    ASSERT_TRUE(eventually([&] { return is_stalled(0) || is_stalled(1); }));
-    std::vector<client> clients;
-    for (int i = 0; i < 10; ++i) {
-        clients.emplace_back(s.port);
-        ASSERT_EQ(clients.back().get("/").status, 200);
-    }
+    client waiting(s.port);
+    waiting.send(request("/id/7"));
+    auto ended = std::async(std::launch::async, [&] { return s.pool.stop(); });
+    EXPECT_EQ(waiting.read().body, "/id/7");
     s.handlers.hold = false;
     EXPECT_EQ(held.read().body, "stalled");
+    waiting.close();
+    held.close();
+    EXPECT_TRUE(ended.get().clean());
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include <fastserve/net/acceptor.hpp>
+#include <fastserve/net/stall_monitor.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -67,10 +68,11 @@ void gate::leave(std::uint64_t peer_key, bool admitted) noexcept {
 }
 
 acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
-                   placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local)
+                   placer& placement, load_board& board, connection_pool& connections, gate& door,
+                   const local_worker& local)
     : context_(context), listener_(std::move(from)), readable_(context), timer_(context), workers_(workers),
       placement_(placement), board_(board), slots_(connections), gate_(door), local_(local),
-      chosen_for_(local ? 0 : workers.size()), reserve_(reserve_descriptor()) {}
+      chosen_for_(workers.size()) {}
 
 acceptor::~acceptor() {
     ties_->alive = false;
@@ -78,24 +80,25 @@ acceptor::~acceptor() {
 }
 
 std::error_code acceptor::open() {
+    reserve_ = reserve_descriptor();
     boost::system::error_code failed;
-    if (!local_) readable_.assign(listener_.fd(), failed);
+    if (!local_.by) readable_.assign(listener_.fd(), failed);
     return failed;
 }
 
 // Nothing else is touched by the thread that calls it, because the first connection may be there.
 void acceptor::start() noexcept {
-    if (!local_) {
+    if (!local_.by) {
         wait();
         return;
     }
     starting_.of = this;
     starting_.deliver = [](worker&, letter& l) noexcept { static_cast<starting&>(l).of->wait(); };
-    local_->post(starting_); // one that has shut down takes nobody in
+    local_.by->post(starting_); // one that has shut down takes nobody in
 }
 
 void acceptor::wait() noexcept {
-    if (!local_) {
+    if (!local_.by) {
         readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                              in_memory(ties_->wait, [this, ties = ties_](const boost::system::error_code& e) {
                                  if (ties->alive && !e && open_) on_readable();
@@ -103,19 +106,19 @@ void acceptor::wait() noexcept {
         return;
     }
     if (watching_ || !open_) return;
-    watching_ = local_->watch(listener_.fd(), *this) == 0;
+    watching_ = local_.by->watch(listener_.fd(), *this) == 0;
     if (!watching_) look_again_in(backoff);
 }
 
 void acceptor::stop_watching() noexcept {
-    if (std::exchange(watching_, false)) local_->unwatch(listener_.fd(), *this);
+    if (std::exchange(watching_, false)) local_.by->unwatch(listener_.fd(), *this);
 }
 
 void acceptor::on_readable() noexcept {
     switch (accept_batch()) {
     case outcome::drained: wait(); return;
     case outcome::more:
-        if (local_) { // is told again
+        if (local_.by) { // is told again
             wait();
             return;
         }
@@ -133,9 +136,9 @@ void acceptor::on_readable() noexcept {
 }
 
 void acceptor::look_again_in(std::chrono::milliseconds time) noexcept {
-    if (local_) {
+    if (local_.by) {
         stop_watching();
-        local_->need_loop(); // for the timer
+        local_.by->need_loop(); // for the timer
     }
     timer_.expires_after(time);
     try {
@@ -144,8 +147,8 @@ void acceptor::look_again_in(std::chrono::milliseconds time) noexcept {
         }));
     } catch (const std::bad_alloc&) {
         // The queue of timers could not grow: then without a pause, as good as that can be done.
-        if (local_)
-            watching_ = local_->watch(listener_.fd(), *this) == 0;
+        if (local_.by)
+            watching_ = local_.by->watch(listener_.fd(), *this) == 0;
         else
             wait();
     }
@@ -159,8 +162,10 @@ void acceptor::look_for_stalls() noexcept {
 }
 
 acceptor::outcome acceptor::accept_batch() noexcept {
-    if (local_) return accept_some();
-    look_for_stalls();
+    if (local_.by)
+        board_.set_stalled(static_cast<int>(local_.by->index()), false); // it was, perhaps
+    else
+        look_for_stalls();
     const outcome how = accept_some();
     hand_over();
     return how;
@@ -216,6 +221,12 @@ acceptor::outcome acceptor::accept_some() noexcept {
     return any ? outcome::more : outcome::starved;
 }
 
+int acceptor::choose(const connection& c) noexcept {
+    if (!local_.by) return placement_.choose(c.stream.incoming_cpu());
+    if (local_.monitor) local_.monitor->arm();
+    return local_.cpu < 0 ? static_cast<int>(local_.by->index()) : placement_.choose(local_.cpu);
+}
+
 // False: there is no slot, not even to say so.
 bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept {
     connection* const c = slots_.take();
@@ -229,14 +240,13 @@ bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexc
     c->peer = peer_name::from(peer, size);
     c->door = &gate_;
     c->refused = !gate_.enter(c->peer.key());
-    if (local_) {
-        board_.joined(static_cast<int>(local_->index()));
-        local_->adopt(*c);
+    const int chosen = choose(*c);
+    board_.joined(chosen);
+    if (local_.by && chosen == static_cast<int>(local_.by->index())) {
+        local_.by->adopt(*c);
         return true;
     }
     c->deliver = [](worker& w, letter& l) noexcept { w.adopt(static_cast<connection&>(l)); };
-    const int chosen = placement_.choose(c->stream.incoming_cpu());
-    board_.joined(chosen);
     chosen_for_[static_cast<std::size_t>(chosen)].add(*c);
     return true;
 }
@@ -251,6 +261,12 @@ bool acceptor::refuse_one() noexcept {
     if (r.ok()) tell_and_close(r.descriptor());
     reserve_ = reserve_descriptor();
     return r.ok();
+}
+
+void acceptor::relieve() noexcept {
+    // As many turns as empty a queue of the usual length: whoever comes meanwhile is the next look's.
+    for (unsigned turns = 0; turns < 64 && accept_batch() == outcome::more; ++turns) {
+    }
 }
 
 void acceptor::finish() noexcept {

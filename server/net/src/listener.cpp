@@ -1,7 +1,9 @@
 #include <fastserve/net/listener.hpp>
 
+#include <cerrno>
 #include <utility>
 
+#include <fcntl.h>
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -246,6 +248,15 @@ result<listener> listener::adopt(int fd) {
         (void)l.fd_.release();
         return sys::to_error_code(error);
     }
+    return l;
+}
+
+result<listener> listener::duplicate() const {
+    listener l;
+    l.fd_.reset(::fcntl(fd(), F_DUPFD_CLOEXEC, 3));
+    if (!l.fd_) return sys::to_error_code(errno);
+    l.inherited_ = true;
+    l.local_ = local_;
     return l;
 }
 

@@ -35,6 +35,10 @@ struct errand : letter {
     }
 };
 
+std::uint64_t after(std::chrono::milliseconds time) noexcept {
+    return worker::clock_ms() + static_cast<std::uint64_t>(time.count());
+}
+
 } // namespace
 
 worker_pool::worker_pool(service& handlers, worker_pool_options options)
@@ -53,6 +57,7 @@ void worker_pool::end() noexcept {
     stop();
     // What waits on a loop goes before it; coroutines that never ended go with it.
     acceptors_.clear();
+    monitor_.reset();
     workers_.clear();
     loops_.clear();
 }
@@ -94,35 +99,49 @@ std::error_code worker_pool::open() {
     }
     for (const auto& w : workers_)
         if (const auto e = w->open(workers_)) return e;
+    if (workers_.size() > 1) monitor_.emplace(accept_loop_, workers_, *board_, gate_);
     return {};
 }
 
 result<address> worker_pool::listen(const address& at) {
     if (draining() || stopped_) return std::make_error_code(std::errc::operation_canceled);
-    const bool grouped = options_.placement == placement::bpf && at.is_ip() && workers_.size() > 1 && !users_loop_;
-    if (grouped) {
-        std::vector<int> cpus;
-        for (unsigned i = 0; i < workers_.size(); ++i) cpus.push_back(cpu_of_worker(cpus_, i));
-        result<std::vector<listener>> group = listener::open_group(at, cpus);
-        if (!group) return group.error();
-        const address local = group->front().local();
-        for (unsigned i = 0; i < workers_.size(); ++i)
-            if (const auto e = add_acceptor(std::move((*group)[i]), workers_[i]->context(), workers_[i].get()))
-                return e;
-        return local;
+    const bool by_cpu =
+        options_.placement == placement::bpf || (options_.placement == placement::incoming_cpu && pinned_);
+    if (by_cpu && at.is_ip() && monitor_) {
+        result<address> local = listen_by_worker(at);
+        // Where the system lacks the means, as a sandbox may, one listener serves all, unless that was not wanted.
+        if (local || options_.placement == placement::bpf) return local;
     }
     result<listener> opened = listener::open(at);
     if (!opened) return opened.error();
     const address local = opened->local();
     // A thread between the listener and the only worker would cost two switches for each connection, and gain nothing.
     worker& first = *workers_.front();
-    const auto e = workers_.size() == 1 ? add_acceptor(std::move(*opened), first.context(), &first)
-                                        : add_acceptor(std::move(*opened), accept_loop_, nullptr);
+    const auto e = workers_.size() == 1 ? add_acceptor(std::move(*opened), first.context(), {.by = &first})
+                                        : add_acceptor(std::move(*opened), accept_loop_);
     if (e) return e;
     return local;
 }
 
-std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, worker* local) {
+// A listener for each CPU, which its first worker polls: whom the kernel puts into its queue is where it belongs, and
+// is served without a wake-up. The spare workers of a CPU have none.
+result<address> worker_pool::listen_by_worker(const address& at) {
+    const std::size_t listeners = pinned_ ? std::min(workers_.size(), cpus_.size()) : workers_.size();
+    std::vector<int> cpus;
+    for (unsigned i = 0; i < listeners; ++i) cpus.push_back(cpu_of_worker(cpus_, i));
+    result<std::vector<listener>> group = listener::open_group(at, cpus);
+    if (!group) return group.error();
+    const address local = group->front().local();
+    for (unsigned i = 0; i < listeners; ++i) {
+        worker& w = *workers_[i];
+        if (const auto e = add_stand_in((*group)[i], i)) return e;
+        const local_worker poller{.by = &w, .cpu = pinned_ ? cpus[i] : -1, .monitor = &*monitor_};
+        if (const auto e = add_acceptor(std::move((*group)[i]), w.context(), poller)) return e;
+    }
+    return local;
+}
+
+std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, const local_worker& local) {
     auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local);
     if (const auto e = made->open()) return e;
     acceptor& a = *made;
@@ -131,6 +150,16 @@ std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context&
         acceptors_.push_back(std::move(made));
     }
     if (started_) a.start();
+    return {};
+}
+
+std::error_code worker_pool::add_stand_in(const listener& l, unsigned index) {
+    result<listener> same = l.duplicate();
+    if (!same) return same.error();
+    auto made =
+        std::make_unique<acceptor>(accept_loop_, std::move(*same), workers_, *placer_, *board_, connections_, gate_);
+    boost::asio::post(accept_loop_,
+                      [this, index, a = std::move(made)]() mutable { monitor_->add(std::move(a), index); });
     return {};
 }
 
@@ -204,10 +233,9 @@ void worker_pool::abort_drain() noexcept {
 
 // Waits for `done`, running the user's loop meanwhile if the workers live there. False: the time was up or the drain
 // was aborted.
-bool worker_pool::wait(std::chrono::milliseconds most, const std::function<bool()>& done) {
-    const std::uint64_t until_ms = worker::clock_ms() + static_cast<std::uint64_t>(most.count());
+bool worker_pool::wait_until(std::uint64_t ms, const std::function<bool()>& done) {
     while (!done()) {
-        if (aborted_.load(std::memory_order_relaxed) || worker::clock_ms() >= until_ms) return false;
+        if (aborted_.load(std::memory_order_relaxed) || worker::clock_ms() >= ms) return false;
         pause();
     }
     return true;
@@ -231,26 +259,44 @@ void worker_pool::pause() {
     if (stopped) users_loop_->stop();
 }
 
-void worker_pool::finish_accepting() noexcept {
+void worker_pool::finish_accepting(std::uint64_t until_ms) noexcept {
     lets_in_ = false;
     if (users_loop_ || pass_) {
         for (const auto& a : acceptors_) a->finish();
         return;
     }
-    std::vector<std::future<void>> finished;
+    for (const auto& a : acceptors_)
+        if (!a->local()) on_accept_loop([&a] { a->finish(); });
+    finish_on_workers(until_ms);
+    // Last, because it takes in who waits for a worker that is stalled meanwhile.
+    if (monitor_) on_accept_loop([this] { monitor_->finish(); });
+}
+
+// A worker that does not come back from a handler is not waited for longer than for anything else.
+void worker_pool::finish_on_workers(std::uint64_t until_ms) noexcept {
+    const auto left = std::make_shared<std::atomic<std::size_t>>(0);
     for (const auto& a : acceptors_) {
-        auto done = std::make_shared<std::promise<void>>();
-        finished.push_back(done->get_future());
-        const auto finish = [p = a.get(), done] {
+        const worker* const w = a->local();
+        if (!w) continue;
+        a->stop_queueing();
+        left->fetch_add(1, std::memory_order_relaxed);
+        // Release, with the acquire below: what it has accepted is counted as open.
+        on_worker(w->index(), [p = a.get(), left](worker&) {
             p->finish();
-            done->set_value();
-        };
-        if (const worker* const w = a->local())
-            on_worker(w->index(), [finish](worker&) { finish(); });
-        else
-            boost::asio::post(a->loop(), finish);
+            left->fetch_sub(1, std::memory_order_release);
+        });
     }
-    for (auto& f : finished) f.wait();
+    wait_until(until_ms, [&left] { return left->load(std::memory_order_acquire) == 0; });
+}
+
+// Returns when it has been done.
+void worker_pool::on_accept_loop(std::function<void()> f) noexcept {
+    std::promise<void> done;
+    boost::asio::post(accept_loop_, [&] {
+        f();
+        done.set_value();
+    });
+    done.get_future().wait();
 }
 
 std::uint64_t worker_pool::suspended() const noexcept {
@@ -263,10 +309,10 @@ drain_report worker_pool::stop() {
     drain_report report;
     if (!started_ || stopped_.exchange(true)) return report;
     request_drain();
-    wait(options_.drain_delay, [] { return false; });
-    finish_accepting();
-
-    wait(options_.grace, [this] {
+    wait_until(after(options_.drain_delay), [] { return false; });
+    const std::uint64_t until_ms = after(options_.grace);
+    finish_accepting(until_ms);
+    wait_until(until_ms, [this] {
         on_every_worker([](worker& w) { w.close_idle(); });
         return gate_.open() == 0 && suspended() == 0;
     });

@@ -24,8 +24,8 @@ class world;
 
 // Which worker gets a connection (docs/benchmarks.md has the measurements).
 enum class placement : std::uint8_t {
-    incoming_cpu, // the one on the CPU its packets arrive on, and it moves when they do
-    bpf,          // the same, chosen by the kernel once: a listener a worker
+    incoming_cpu, // the one on the CPU its packets arrive on, and it moves when they do; a listener a CPU if pinned
+    bpf,          // a listener a worker also where they are not pinned, or an error: the kernel chooses
     least_loaded,
     round_robin,
 };

@@ -1,7 +1,7 @@
 // Takes connections from a listener and gives each to a worker.
 //
 // One component, whoever polls the listener: the acceptor thread for all workers, or one worker, in the set of its
-// client sockets: where there is no other, as inside a user's loop, and with a listener a worker (placement::bpf).
+// client sockets: where there is no other, as inside a user's loop, and where each has a listener of its own.
 //
 // Thread safety: all is done on the thread that runs the io_context given, or on the worker's, except for gate, which
 // is shared.
@@ -69,6 +69,17 @@ private:
     std::unordered_map<std::uint64_t, std::uint32_t> by_peer_;
 };
 
+class stall_monitor;
+
+// A worker that polls a listener itself.
+struct local_worker {
+    worker* by = nullptr; // null: there is none, the acceptor thread does
+    // The CPU whose packets choose this listener: the placer is asked whether the worker may keep what came. -1: it
+    // keeps all.
+    int cpu = -1;
+    stall_monitor* monitor = nullptr; // told when there are connections
+};
+
 class acceptor final : private watched {
 public:
     static constexpr std::chrono::milliseconds backoff{100};
@@ -81,22 +92,28 @@ public:
     // `workers` are those that `placement` chooses among. With `local` all connections are adopted by that worker,
     // which watches the listener; `context` is its loop, and is needed only to wait for better times.
     acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
-             placer& placement, load_board& board, connection_pool& connections, gate& door, worker* local);
+             placer& placement, load_board& board, connection_pool& connections, gate& door,
+             const local_worker& local = {});
     ~acceptor();
     acceptor(const acceptor&) = delete;
     acceptor& operator=(const acceptor&) = delete;
 
-    // Makes the listener known to the loop; a local worker comes to know it by start().
+    // Puts a descriptor in reserve, and makes the listener known to the loop; a local worker comes to know it by
+    // start(). Not for one that is only to relieve others.
     std::error_code open();
     // Once, by the thread that made it.
     void start() noexcept;
+    // Once more, without waiting, on the thread that made it: takes in who is in the queue.
+    void relieve() noexcept;
+    // *Any thread* until finish(): lets nobody else into the queue.
+    void stop_queueing() noexcept { listener_.stop_queueing(); }
     // On the thread that polls it. Lets nobody else into the queue, takes out all who are in it, and closes the
     // listener: nothing accepted is lost.
     void finish() noexcept;
 
     const address& local_address() const noexcept { return listener_.local(); }
     boost::asio::io_context& loop() const noexcept { return context_; }
-    worker* local() const noexcept { return local_; }
+    worker* local() const noexcept { return local_.by; }
     int descriptor() const noexcept { return listener_.fd(); }
     std::uint64_t accepted() const noexcept { return accepted_.load(std::memory_order_relaxed); }
     std::uint64_t starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
@@ -123,6 +140,7 @@ private:
     outcome accept_some() noexcept;
     void hand_over() noexcept;
     void give_up(connection&, int chosen) noexcept;
+    int choose(const connection&) noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
     bool refuse_one() noexcept;
     void look_for_stalls() noexcept;
@@ -136,10 +154,10 @@ private:
     load_board& board_;
     connection_cache slots_;
     gate& gate_;
-    worker* local_;
+    const local_worker local_;
     starting starting_;
     bool watching_ = false;              // the local worker does
-    std::vector<mail_chain> chosen_for_; // by worker: what this batch has accepted for it; empty between batches
+    std::vector<mail_chain> chosen_for_; // by worker: what this turn has accepted for it; empty between turns
     unique_fd reserve_;
     bool open_ = true;
     const std::shared_ptr<loop_ties> ties_ = std::make_shared<loop_ties>();

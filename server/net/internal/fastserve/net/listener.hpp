@@ -44,6 +44,10 @@ public:
     static result<std::vector<listener>> open_group(const address& at, std::span<const int> cpus,
                                                     const listen_options& options = {});
 
+    // Another descriptor of the same queue, which is closed when the last of them is. Like an inherited one it leaves
+    // the end of the queue to the first.
+    result<listener> duplicate() const;
+
     listener(listener&& other) noexcept;
     listener& operator=(listener&& other) noexcept;
     ~listener() { close(); }
@@ -51,7 +55,7 @@ public:
     int fd() const noexcept { return fd_.get(); }
     // Where it listens: with the port the kernel chose, if it was asked to.
     const address& local() const noexcept { return local_; }
-    // Made by the parent process, who may hold it open after this one.
+    // Somebody else, as the parent process, may hold it open after this one.
     bool inherited() const noexcept { return inherited_; }
 
     // The first step of a drain: new connections are turned away, those in the queue can still be accepted, and the

@@ -19,7 +19,7 @@ namespace fastserve::net {
 
 enum class placement : std::uint8_t {
     incoming_cpu, // the worker of the CPU that receives the packets
-    bpf,          // the kernel chooses the listener by CPU; what it chose is then judged like incoming_cpu
+    bpf,          // the same, but only with listeners among which the kernel chooses by CPU
     least_loaded, // the worker with the fewest connections
     round_robin,
 };

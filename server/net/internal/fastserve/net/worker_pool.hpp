@@ -13,6 +13,7 @@
 #include <fastserve/http/limits.hpp>
 #include <fastserve/net/acceptor.hpp>
 #include <fastserve/net/cpus.hpp>
+#include <fastserve/net/stall_monitor.hpp>
 #include <fastserve/net/worker.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -104,14 +105,18 @@ public:
     std::vector<address> addresses() const;
 
 private:
-    std::error_code add_acceptor(listener&&, boost::asio::io_context&, worker* local);
+    result<address> listen_by_worker(const address& at);
+    std::error_code add_acceptor(listener&&, boost::asio::io_context&, const local_worker& = {});
+    std::error_code add_stand_in(const listener&, unsigned index);
     void run_worker(unsigned index) noexcept;
     void on_worker(unsigned index, std::function<void(worker&)>) noexcept;
     void on_every_worker(const std::function<void(worker&)>&) noexcept;
-    void finish_accepting() noexcept;
+    void finish_accepting(std::uint64_t until_ms) noexcept;
+    void finish_on_workers(std::uint64_t until_ms) noexcept;
+    void on_accept_loop(std::function<void()>) noexcept;
     std::uint64_t suspended() const noexcept;
     std::uint64_t cut() const noexcept;
-    bool wait(std::chrono::milliseconds most, const std::function<bool()>& done);
+    bool wait_until(std::uint64_t ms, const std::function<bool()>& done);
     void pause();
     void end_workers();
 
@@ -133,6 +138,7 @@ private:
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> accept_work_;
     mutable std::mutex acceptors_mutex_; // listen() may add one while others read
     std::vector<std::unique_ptr<acceptor>> acceptors_;
+    std::optional<stall_monitor> monitor_; // where workers have listeners of their own
 
     std::function<void(std::chrono::milliseconds)> pass_; // drive()
     bool lets_in_ = true;                                 // adopt()
