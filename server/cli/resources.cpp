@@ -34,10 +34,11 @@ void hold_signals() noexcept {
 }
 
 descriptor_limit raise_descriptor_limit(std::uint64_t connections, unsigned workers) noexcept {
-    // Beside the connections: three descriptors of Asio's and two of ours a worker; listeners, standard streams, the
-    // admin listener with its connections, and some for handlers and for peers that are told there is no room.
+    // Beside the connections: three descriptors of Asio's and two of ours a worker, and three for each listener that it
+    // has; other listeners, standard streams, the admin listener with its connections, and some for handlers and for
+    // peers that are told there is no room.
     const unsigned loops = workers != 0 ? workers : std::max(1u, std::thread::hardware_concurrency());
-    const rlim_t others = 8ull * loops + 256;
+    const rlim_t others = 16ull * loops + 256;
     const rlim_t needed = connections + others;
     const auto enough_for = [&](rlim_t open) -> descriptor_limit {
         return {.needed = needed,

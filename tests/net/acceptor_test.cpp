@@ -3,9 +3,11 @@
 
 #include <fastserve/net/system.hpp>
 
+#include <atomic>
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -135,8 +137,10 @@ TEST(Acceptor, BeyondTheLimitOfConnectionsA503IsReallyRead) {
 
 // As configured: beyond the limit they wait in the queue, in order, and nobody is told anything.
 TEST(Acceptor, BeyondTheLimitOfConnectionsTheyWaitIfTheyShall) {
-    for (const unsigned workers : {1u, 2u}) {
+    for (const auto& [workers, pin] :
+         {std::pair(1u, net::pin::off), std::pair(2u, net::pin::off), std::pair(2u, net::pin::on)}) {
         net::worker_pool_options o = with_workers(workers);
+        o.pin = pin;
         o.limits.connections = 4;
         o.wait_when_full = true;
         serving s(o);
@@ -162,6 +166,24 @@ TEST(Acceptor, BeyondTheLimitOfConnectionsTheyWaitIfTheyShall) {
         EXPECT_EQ(s.sum(&net::worker_counters::refused), 0u);
         EXPECT_EQ(s.pool.starved(), 0u);
     }
+}
+
+// Not even at the moment when several see the same free place.
+TEST(Acceptor, NobodyWhoWaitsForAPlaceIsRefused) {
+    net::worker_pool_options o = with_workers(2);
+    o.pin = net::pin::on;
+    o.limits.connections = 4;
+    o.wait_when_full = true;
+    serving s(o);
+    std::atomic<unsigned> served{0};
+    std::vector<std::thread> crowd;
+    for (int i = 0; i < 12; ++i)
+        crowd.emplace_back([&] {
+            for (int n = 0; n < 20; ++n) served += client(s.port).get("/").status == 200;
+        });
+    for (std::thread& t : crowd) t.join();
+    EXPECT_EQ(served, 12u * 20);
+    EXPECT_EQ(s.sum(&net::worker_counters::refused), 0u);
 }
 
 // Who was refused and does not leave keeps nobody out.

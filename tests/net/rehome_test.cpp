@@ -5,6 +5,9 @@
 
 #include <future>
 #include <optional>
+#include <string>
+
+#include <unistd.h>
 
 namespace {
 
@@ -213,24 +216,52 @@ TEST(Rehome, AStalledWorkerGetsNothing) {
     }
 }
 
-// Nor does it keep others waiting while the server ends.
-TEST(Rehome, WhoWaitsForAStalledWorkerIsServedAtTheEnd) {
-    net::worker_pool_options o = with_workers(2);
-    o.pin = net::pin::on;
-    o.grace = std::chrono::milliseconds(2'000);
-    serving s(o);
+// Also when nobody else has come by TCP, and to all others by a listener that they share.
+TEST(Rehome, AWorkerMayStallForAClientOfAnotherListener) {
+    serving s(pinned(2));
+    const auto other = s.pool.listen(*net::address::parse("unix:@fastserve-rehome-" + std::to_string(::getpid())));
+    ASSERT_TRUE(other);
+    sockaddr_storage to;
+    const socklen_t size = other->to_sockaddr(to);
     s.handlers.hold = true;
-    const on_cpu here(net::affinity_cpus()[0]);
-    client held(s.port);
+    client held(reinterpret_cast<const sockaddr*>(&to), size);
     held.send(request("/stall"));
     ASSERT_TRUE(eventually([&] { return s.handlers.stalled == 1; }));
-    client waiting(s.port);
-    waiting.send(request("/id/7"));
+    for (const int cpu : net::affinity_cpus()) {
+        const on_cpu here(cpu);
+        EXPECT_EQ(client(s.port).get("/").status, 200) << cpu;
+    }
+    s.handlers.hold = false;
+    EXPECT_EQ(held.read().body, "stalled");
+}
+
+// Nor does it keep others waiting while the server ends.
+TEST(Rehome, AStalledWorkerHoldsUpNobodyElsesDrain) {
+    net::worker_pool_options o = pinned(2);
+    o.grace = std::chrono::minutes(10);
+    serving s(o);
+    s.handlers.hold = true;
+    const std::vector<int> cpus = net::affinity_cpus();
+    client held(s.port), idle(s.port), waiting(s.port);
+    {
+        const on_cpu here(cpus.front());
+        held = client(s.port);
+        held.send(request("/stall"));
+        ASSERT_TRUE(eventually([&] { return s.handlers.stalled == 1; }));
+        // Whose worker is the other one, as soon as that is known.
+        idle = client(s.port);
+        ASSERT_EQ(idle.get("/").status, 200);
+        waiting = client(s.port);
+        waiting.send(request("/id/7"));
+    }
     auto ended = std::async(std::launch::async, [&] { return s.pool.stop(); });
     EXPECT_EQ(waiting.read().body, "/id/7");
+    EXPECT_TRUE(idle.read_end());
+    EXPECT_TRUE(eventually([&] { return !client(s.port).connected(); })) << "the queues have ended";
     s.handlers.hold = false;
     EXPECT_EQ(held.read().body, "stalled");
     waiting.close();
+    idle.close();
     held.close();
     EXPECT_TRUE(ended.get().clean());
 }

@@ -102,22 +102,58 @@ TEST(WorkerPool, AThreadThatCannotStartIsAnError) {
     ASSERT_EQ(pthread_getattr_default_np(&before), 0);
     ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
     ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 46), 0);
-    net::worker_pool_options o = with_workers(2);
+    for (const auto pin : {net::pin::off, net::pin::on}) {
+        net::worker_pool_options o = with_workers(2);
+        o.pin = pin;
+        site handlers(o.limits);
+        net::worker_pool pool(handlers, o);
+        ASSERT_FALSE(pool.open());
+        const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
+        ASSERT_TRUE(at);
+        client waiting(at->port());
+        ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+        const std::error_code failed = pool.start();
+        pthread_setattr_default_np(&before);
+        EXPECT_EQ(failed, std::errc::resource_unavailable_try_again);
+        EXPECT_FALSE(pool.running());
+        EXPECT_FALSE(client(at->port()).connected());
+        EXPECT_TRUE(pool.stop().clean());
+    }
+}
+#endif
+
+// Its first letter is still with the worker then.
+TEST(WorkerPool, ADrivenOneMayEndBeforeItCameToItsListener) {
+    net::worker_pool_options o = with_workers(1);
     site handlers(o.limits);
     net::worker_pool pool(handlers, o);
     ASSERT_FALSE(pool.open());
+    pool.drive([](std::chrono::milliseconds) {});
     const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
     ASSERT_TRUE(at);
-    client waiting(at->port());
-    ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
-    const std::error_code failed = pool.start();
-    pthread_setattr_default_np(&before);
-    EXPECT_EQ(failed, std::errc::resource_unavailable_try_again);
-    EXPECT_FALSE(pool.running());
+    pool.drive({});
+    pool.end();
     EXPECT_FALSE(client(at->port()).connected());
-    EXPECT_TRUE(pool.stop().clean());
 }
-#endif
+
+// A listener a CPU is one listener to whoever asked for it.
+TEST(WorkerPool, AListenThatFailsHalfWayLeavesNothing) {
+    net::worker_pool_options o = with_workers(2);
+    o.pin = net::pin::on;
+    serving s(o);
+    ASSERT_EQ(s.pool.addresses().size(), 1u);
+    for (std::uint64_t nth = 1;; ++nth) {
+        net::sys::fault_plan plan;
+        plan.fail(net::sys::call::duplicate, nth, EMFILE);
+        const net::sys::fault_scope installed(plan);
+        const auto at = s.pool.listen(*net::address::parse("127.0.0.1:0"));
+        if (plan.injected() == 0) break;
+        ASSERT_FALSE(at);
+        EXPECT_EQ(at.error(), std::errc::too_many_files_open);
+        EXPECT_EQ(s.pool.addresses().size(), 1u);
+    }
+    EXPECT_EQ(client(s.port).get("/").status, 200);
+}
 
 TEST(WorkerPool, TwoServersLiveInOneProcess) {
     serving a(with_workers(2));

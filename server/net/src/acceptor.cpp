@@ -36,11 +36,11 @@ void tell_and_close(int fd) noexcept {
 
 } // namespace
 
-bool gate::enter(std::uint64_t peer_key) noexcept {
-    open_.fetch_add(1, std::memory_order_relaxed);
-    if (admitted_.fetch_add(1, std::memory_order_relaxed) < limits_.connections &&
-        (limits_.connections_per_peer == 0 || enter_by_peer(peer_key)))
-        return true;
+bool gate::enter(std::uint64_t peer_key, bool reserved) noexcept {
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    const bool has_place =
+        (reserved && waits_) || admitted_.fetch_add(1, std::memory_order_relaxed) < limits_.connections;
+    if (has_place && (limits_.connections_per_peer == 0 || enter_by_peer(peer_key))) return true;
     admitted_.fetch_sub(1, std::memory_order_relaxed);
     return false;
 }
@@ -69,9 +69,9 @@ void gate::leave(std::uint64_t peer_key, bool admitted) noexcept {
 
 acceptor::acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
                    placer& placement, load_board& board, connection_pool& connections, gate& door,
-                   const local_worker& local)
+                   stall_monitor* monitor, const local_worker& local)
     : context_(context), listener_(std::move(from)), readable_(context), timer_(context), workers_(workers),
-      placement_(placement), board_(board), slots_(connections), gate_(door), local_(local),
+      placement_(placement), board_(board), slots_(connections), gate_(door), monitor_(monitor), local_(local),
       chosen_for_(workers.size()) {}
 
 acceptor::~acceptor() {
@@ -147,10 +147,10 @@ void acceptor::look_again_in(std::chrono::milliseconds time) noexcept {
         }));
     } catch (const std::bad_alloc&) {
         // The queue of timers could not grow: then without a pause, as good as that can be done.
-        if (local_.by)
-            watching_ = local_.by->watch(listener_.fd(), *this) == 0;
-        else
+        if (!local_.by)
             wait();
+        else if (!(watching_ = local_.by->watch(listener_.fd(), *this) == 0))
+            local_.by->post(starting_);
     }
 }
 
@@ -195,24 +195,27 @@ void acceptor::give_up(connection& c, int chosen) noexcept {
 acceptor::outcome acceptor::accept_some() noexcept {
     bool any = false;
     for (unsigned i = 0; i < accepts_a_turn; ++i) {
-        if (open_ && gate_.must_wait()) [[unlikely]] // at the end nobody is left in the queue
+        const bool reserved = open_; // at the end nobody is left in the queue
+        if (reserved && !gate_.reserve()) [[unlikely]]
             return outcome::full;
         sockaddr_storage peer;
         socklen_t size = sizeof peer;
         const sys::io_result r = sys::accept(listener_.fd(), reinterpret_cast<sockaddr*>(&peer), &size);
         if (r.ok()) {
-            if (!place(r.descriptor(), peer, size)) return outcome::refused;
+            if (!place(r.descriptor(), peer, size, reserved)) return outcome::refused;
             any = true;
             continue;
         }
+        if (reserved) gate_.cancel();
         switch (r.error) {
         case EAGAIN: return outcome::drained;
         case EMFILE:
         case ENFILE: return refuse_one() ? outcome::refused : outcome::starved;
+        case EINVAL: // shut down, by another process or by finish_for_all(): it is "readable" for ever
+            return open_ ? outcome::starved : outcome::drained;
         case ENOMEM:
         case ENOBUFS:
         case EBADF:
-        case EINVAL: // another process shut the listener down: it is "readable" for ever
         case ENOTSOCK: return outcome::starved;
         default: continue; // of this connection alone (accept(2)): the next may be well
         }
@@ -222,15 +225,16 @@ acceptor::outcome acceptor::accept_some() noexcept {
 }
 
 int acceptor::choose(const connection& c) noexcept {
+    if (monitor_) monitor_->arm();
     if (!local_.by) return placement_.choose(c.stream.incoming_cpu());
-    if (local_.monitor) local_.monitor->arm();
     return local_.cpu < 0 ? static_cast<int>(local_.by->index()) : placement_.choose(local_.cpu);
 }
 
 // False: there is no slot, not even to say so.
-bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept {
+bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size, bool reserved) noexcept {
     connection* const c = slots_.take();
     if (!c) {
+        if (reserved) gate_.cancel();
         tell_and_close(fd);
         return false;
     }
@@ -239,7 +243,7 @@ bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size) noexc
     c->id = slots_.pool().handle_of(*c);
     c->peer = peer_name::from(peer, size);
     c->door = &gate_;
-    c->refused = !gate_.enter(c->peer.key());
+    c->refused = !gate_.enter(c->peer.key(), reserved);
     const int chosen = choose(*c);
     board_.joined(chosen);
     if (local_.by && chosen == static_cast<int>(local_.by->index())) {
@@ -267,6 +271,7 @@ void acceptor::relieve() noexcept {
     // As many turns as empty a queue of the usual length: whoever comes meanwhile is the next look's.
     for (unsigned turns = 0; turns < 64 && accept_batch() == outcome::more; ++turns) {
     }
+    slots_.flush();
 }
 
 void acceptor::finish() noexcept {
@@ -274,7 +279,20 @@ void acceptor::finish() noexcept {
     timer_.cancel();
     stop_watching();
     if (readable_.is_open()) readable_.release();
-    listener_.stop_queueing();
+    empty_queue();
+    listener_.close();
+    slots_.flush();
+}
+
+void acceptor::finish_for_all() noexcept {
+    open_ = false;
+    empty_queue();
+    sys::shutdown(listener_.fd(), SHUT_RD);
+    listener_.close();
+    slots_.flush();
+}
+
+void acceptor::empty_queue() noexcept {
     unsigned tries = 10; // memory may be short for a moment only
     for (unsigned taken = 0; taken < most_queued && tries != 0;) {
         const outcome o = accept_batch();
@@ -285,8 +303,6 @@ void acceptor::finish() noexcept {
         }
         taken += o == outcome::more ? accepts_a_turn : 1;
     }
-    listener_.close();
-    slots_.flush();
 }
 
 } // namespace fastserve::net

@@ -1,9 +1,7 @@
 #include <fastserve/net/listener.hpp>
 
-#include <cerrno>
 #include <utility>
 
-#include <fcntl.h>
 #include <linux/bpf_common.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -25,21 +23,27 @@ sock_filter statement(unsigned code, std::uint32_t k) noexcept {
     return {static_cast<std::uint16_t>(code), 0, 0, k};
 }
 
-// The program that maps the CPU that runs it, which is the one that received the packet, to the index of a listener. A
-// compare and a return for each listener, because a conditional jump reaches 255 instructions at most and there may be
-// more listeners than that.
+// The program that maps the CPU that runs it, which is the one that received the packet, to the index of a listener; a
+// CPU that has none, to any of them. A compare and a return for each listener, because a conditional jump reaches 255
+// instructions at most and there may be more listeners than that.
 std::vector<sock_filter> cpu_program(std::span<const int> cpus) {
     std::vector<sock_filter> program;
+    const auto n = static_cast<std::uint32_t>(cpus.size());
     program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_CPU)));
     bool identity = true;
     for (std::size_t i = 0; i < cpus.size(); ++i) identity = identity && cpus[i] == static_cast<int>(i);
-    if (!identity)
+    if (identity) {
+        program.push_back({BPF_JMP | BPF_JGE | BPF_K, 1, 0, n});
+        program.push_back(statement(BPF_RET | BPF_A, 0));
+    } else {
         for (std::size_t i = 0; i < cpus.size(); ++i) {
             if (cpus[i] < 0) continue;
             program.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<std::uint32_t>(cpus[i])});
             program.push_back(statement(BPF_RET | BPF_K, static_cast<std::uint32_t>(i)));
         }
-    program.push_back(statement(BPF_ALU | BPF_MOD | BPF_K, static_cast<std::uint32_t>(cpus.size())));
+    }
+    program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_RANDOM)));
+    program.push_back(statement(BPF_ALU | BPF_MOD | BPF_K, n));
     program.push_back(statement(BPF_RET | BPF_A, 0));
     return program;
 }
@@ -252,9 +256,10 @@ result<listener> listener::adopt(int fd) {
 }
 
 result<listener> listener::duplicate() const {
+    const sys::io_result made = sys::duplicate(fd());
+    if (!made.ok()) return sys::to_error_code(made.error);
     listener l;
-    l.fd_.reset(::fcntl(fd(), F_DUPFD_CLOEXEC, 3));
-    if (!l.fd_) return sys::to_error_code(errno);
+    l.fd_.reset(made.descriptor());
     l.inherited_ = true;
     l.local_ = local_;
     return l;

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace fastserve::net {
@@ -15,8 +16,12 @@ stall_monitor::~stall_monitor() {
     ties_->alive = false;
 }
 
-void stall_monitor::add(std::unique_ptr<acceptor> stand_in, unsigned index) {
-    if (!finished_) reliefs_.push_back({std::move(stand_in), index});
+void stall_monitor::add(std::unique_ptr<acceptor> stand_in, unsigned index) noexcept {
+    if (finished_) return;
+    try {
+        reliefs_.push_back({std::move(stand_in), index});
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 void stall_monitor::begin() noexcept {
@@ -45,17 +50,21 @@ void stall_monitor::wait() noexcept {
 void stall_monitor::look() noexcept {
     const std::uint64_t now = worker::clock_ms();
     std::uint64_t accepted = 0;
+    bool all_stalled = true;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        board_.set_stalled(static_cast<int>(i), workers_[i]->stalled(now));
+        const bool stalled = workers_[i]->stalled(now);
+        board_.set_stalled(static_cast<int>(i), stalled);
+        all_stalled = all_stalled && stalled;
         accepted += read(workers_[i]->counters().accepted);
     }
+    // Whoever waits in a queue is served by its worker when that is back; in a mailbox it would wait for that one.
     for (const relief& r : reliefs_)
-        if (board_.stalled(static_cast<int>(r.index))) r.stand_in->relieve();
+        if (!all_stalled && board_.stalled(static_cast<int>(r.index))) r.stand_in->relieve();
 
     const bool quiet = gate_.open() == 0 && accepted == accepted_before_;
     accepted_before_ = accepted;
     if (quiet) {
-        armed_.store(false, std::memory_order_relaxed);
+        armed_.store(false, std::memory_order_seq_cst); // S2
         if (gate_.open() == 0 || armed_.exchange(true, std::memory_order_relaxed)) return;
     }
     wait();
@@ -64,7 +73,7 @@ void stall_monitor::look() noexcept {
 void stall_monitor::finish() noexcept {
     finished_ = true;
     timer_.cancel();
-    for (const relief& r : reliefs_) r.stand_in->finish();
+    for (const relief& r : reliefs_) r.stand_in->finish_for_all();
     reliefs_.clear();
 }
 

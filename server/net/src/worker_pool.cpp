@@ -18,6 +18,8 @@ constexpr std::uint32_t refusal_slots = 1024;
 // Bodies are bounded by their limits; this bounds what those can be set to.
 constexpr std::size_t largest_buffer = (std::size_t{4} << 30) - 1;
 constexpr std::chrono::milliseconds drain_look{5};
+// How long workers have to empty the queues of their listeners, before that is done for them.
+constexpr std::chrono::milliseconds finish_time{2 * worker::stall_ms};
 // How long handlers that were cut have to notice.
 constexpr std::uint64_t cancelled_time_ms = 200;
 // What a pool's index can name.
@@ -34,6 +36,12 @@ struct errand : letter {
         };
     }
 };
+
+// Of sharing a port, or of choosing in the kernel: old ones, and sandboxes.
+bool lacks_means(const std::error_code& e) noexcept {
+    return e == std::errc::no_protocol_option || e == std::errc::operation_not_supported ||
+           e == std::errc::operation_not_permitted || e == std::errc::invalid_argument || e == std::errc::not_supported;
+}
 
 std::uint64_t after(std::chrono::milliseconds time) noexcept {
     return worker::clock_ms() + static_cast<std::uint64_t>(time.count());
@@ -55,6 +63,7 @@ worker_pool::~worker_pool() {
 void worker_pool::end() noexcept {
     abort_drain();
     stop();
+    for (const auto& w : workers_) w->shut_down(); // an acceptor's letter may be with it
     // What waits on a loop goes before it; coroutines that never ended go with it.
     acceptors_.clear();
     monitor_.reset();
@@ -73,7 +82,7 @@ std::error_code worker_pool::open() {
     }
     pinned_ = should_pin(options_.pin, options_.workers, cpus_.size(), quota);
 
-    const unsigned caches = options_.workers * 2 + 16;
+    const unsigned caches = options_.workers * 6 + 16; // of workers, and two for each listener of theirs
     const auto wanted =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.limits.connections, most_slots)) + refusal_slots;
     const std::uint32_t slots = std::min(connection_pool::capacity_for(wanted, caches), most_slots);
@@ -108,59 +117,70 @@ result<address> worker_pool::listen(const address& at) {
     const bool by_cpu =
         options_.placement == placement::bpf || (options_.placement == placement::incoming_cpu && pinned_);
     if (by_cpu && at.is_ip() && monitor_) {
-        result<address> local = listen_by_worker(at);
-        // Where the system lacks the means, as a sandbox may, one listener serves all, unless that was not wanted.
-        if (local || options_.placement == placement::bpf) return local;
+        // A listener for each CPU; its spare workers have none.
+        const std::size_t listeners = pinned_ ? std::min(workers_.size(), cpus_.size()) : workers_.size();
+        std::vector<int> cpus;
+        for (unsigned i = 0; i < listeners; ++i) cpus.push_back(cpu_of_worker(cpus_, i));
+        result<std::vector<listener>> group = listener::open_group(at, cpus);
+        if (group) return serve_by_worker(std::move(*group), cpus);
+        // Where the system lacks the means one listener serves all, unless that was not wanted.
+        if (options_.placement == placement::bpf || !lacks_means(group.error())) return group.error();
     }
     result<listener> opened = listener::open(at);
     if (!opened) return opened.error();
     const address local = opened->local();
     // A thread between the listener and the only worker would cost two switches for each connection, and gain nothing.
     worker& first = *workers_.front();
-    const auto e = workers_.size() == 1 ? add_acceptor(std::move(*opened), first.context(), {.by = &first})
-                                        : add_acceptor(std::move(*opened), accept_loop_);
-    if (e) return e;
+    result<std::unique_ptr<acceptor>> made = workers_.size() == 1
+                                                 ? make_acceptor(std::move(*opened), first.context(), {.by = &first})
+                                                 : make_acceptor(std::move(*opened), accept_loop_, {});
+    if (!made) return made.error();
+    publish(std::move(*made));
     return local;
 }
 
-// A listener for each CPU, which its first worker polls: whom the kernel puts into its queue is where it belongs, and
-// is served without a wake-up. The spare workers of a CPU have none.
-result<address> worker_pool::listen_by_worker(const address& at) {
-    const std::size_t listeners = pinned_ ? std::min(workers_.size(), cpus_.size()) : workers_.size();
-    std::vector<int> cpus;
-    for (unsigned i = 0; i < listeners; ++i) cpus.push_back(cpu_of_worker(cpus_, i));
-    result<std::vector<listener>> group = listener::open_group(at, cpus);
-    if (!group) return group.error();
-    const address local = group->front().local();
-    for (unsigned i = 0; i < listeners; ++i) {
-        worker& w = *workers_[i];
-        if (const auto e = add_stand_in((*group)[i], i)) return e;
-        const local_worker poller{.by = &w, .cpu = pinned_ ? cpus[i] : -1, .monitor = &*monitor_};
-        if (const auto e = add_acceptor(std::move((*group)[i]), w.context(), poller)) return e;
+// Each is polled by the first worker of its CPU: whom the kernel puts into its queue is where it belongs, and is served
+// without a wake-up.
+result<address> worker_pool::serve_by_worker(std::vector<listener> group, std::span<const int> cpus) {
+    const address local = group.front().local();
+    std::vector<std::unique_ptr<acceptor>> made, stand_ins;
+    for (unsigned i = 0; i < group.size(); ++i) {
+        result<listener> same = group[i].duplicate();
+        if (!same) return same.error();
+        stand_ins.push_back(std::make_unique<acceptor>(accept_loop_, std::move(*same), workers_, *placer_, *board_,
+                                                       connections_, gate_));
+        const local_worker by{.by = workers_[i].get(), .cpu = pinned_ ? cpus[i] : -1};
+        result<std::unique_ptr<acceptor>> own = make_acceptor(std::move(group[i]), workers_[i]->context(), by);
+        if (!own) return own.error();
+        made.push_back(std::move(*own));
+    }
+    // Nothing that was begun is given up from here on.
+    for (unsigned i = 0; i < made.size(); ++i) {
+        if (threads_.empty())
+            monitor_->add(std::move(stand_ins[i]), i);
+        else
+            boost::asio::post(accept_loop_,
+                              [this, i, a = std::move(stand_ins[i])]() mutable { monitor_->add(std::move(a), i); });
+        publish(std::move(made[i]));
     }
     return local;
 }
 
-std::error_code worker_pool::add_acceptor(listener&& l, boost::asio::io_context& loop, const local_worker& local) {
-    auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_, local);
+result<std::unique_ptr<acceptor>> worker_pool::make_acceptor(listener&& l, boost::asio::io_context& loop,
+                                                             const local_worker& local) {
+    auto made = std::make_unique<acceptor>(loop, std::move(l), workers_, *placer_, *board_, connections_, gate_,
+                                           monitor_ ? &*monitor_ : nullptr, local);
     if (const auto e = made->open()) return e;
+    return made;
+}
+
+void worker_pool::publish(std::unique_ptr<acceptor> made) {
     acceptor& a = *made;
     {
         const std::lock_guard lock(acceptors_mutex_);
         acceptors_.push_back(std::move(made));
     }
     if (started_) a.start();
-    return {};
-}
-
-std::error_code worker_pool::add_stand_in(const listener& l, unsigned index) {
-    result<listener> same = l.duplicate();
-    if (!same) return same.error();
-    auto made =
-        std::make_unique<acceptor>(accept_loop_, std::move(*same), workers_, *placer_, *board_, connections_, gate_);
-    boost::asio::post(accept_loop_,
-                      [this, index, a = std::move(made)]() mutable { monitor_->add(std::move(a), index); });
-    return {};
 }
 
 std::error_code worker_pool::start() {
@@ -178,6 +198,7 @@ std::error_code worker_pool::start() {
         // Nothing was served yet that a drain could wait for, and not every loop has a thread to drain it.
         stopped_ = true;
         end_workers();
+        if (monitor_) monitor_->finish();
         const std::lock_guard lock(acceptors_mutex_);
         acceptors_.clear();
         return e.code();
@@ -213,9 +234,11 @@ void worker_pool::run_worker(unsigned index) noexcept {
 // ---- the end
 // -----------------------------------------------------------------------------------------------------------
 
-void worker_pool::on_worker(unsigned index, std::function<void(worker&)> f) noexcept {
+bool worker_pool::on_worker(unsigned index, std::function<void(worker&)> f) noexcept {
     auto call = std::make_unique<errand>(std::move(f));
-    if (workers_[index]->post(*call)) (void)call.release();
+    if (!workers_[index]->post(*call)) return false;
+    (void)call.release();
+    return true;
 }
 
 void worker_pool::on_every_worker(const std::function<void(worker&)>& f) noexcept {
@@ -259,34 +282,34 @@ void worker_pool::pause() {
     if (stopped) users_loop_->stop();
 }
 
-void worker_pool::finish_accepting(std::uint64_t until_ms) noexcept {
+void worker_pool::finish_accepting() noexcept {
     lets_in_ = false;
+    for (const auto& a : acceptors_) a->stop_queueing();
     if (users_loop_ || pass_) {
         for (const auto& a : acceptors_) a->finish();
+        if (monitor_) monitor_->finish();
         return;
     }
     for (const auto& a : acceptors_)
         if (!a->local()) on_accept_loop([&a] { a->finish(); });
-    finish_on_workers(until_ms);
-    // Last, because it takes in who waits for a worker that is stalled meanwhile.
+    finish_on_workers();
+    // Takes in who is left in the queue of a worker that does not come back from a handler.
     if (monitor_) on_accept_loop([this] { monitor_->finish(); });
 }
 
-// A worker that does not come back from a handler is not waited for longer than for anything else.
-void worker_pool::finish_on_workers(std::uint64_t until_ms) noexcept {
+void worker_pool::finish_on_workers() noexcept {
     const auto left = std::make_shared<std::atomic<std::size_t>>(0);
     for (const auto& a : acceptors_) {
         const worker* const w = a->local();
         if (!w) continue;
-        a->stop_queueing();
         left->fetch_add(1, std::memory_order_relaxed);
-        // Release, with the acquire below: what it has accepted is counted as open.
-        on_worker(w->index(), [p = a.get(), left](worker&) {
+        const bool taken = on_worker(w->index(), [p = a.get(), left](worker&) {
             p->finish();
-            left->fetch_sub(1, std::memory_order_release);
+            left->fetch_sub(1, std::memory_order_release); // with the acquire below: whom it has let in is counted
         });
+        if (!taken) left->fetch_sub(1, std::memory_order_relaxed);
     }
-    wait_until(until_ms, [&left] { return left->load(std::memory_order_acquire) == 0; });
+    wait_until(after(finish_time), [&left] { return left->load(std::memory_order_acquire) == 0; });
 }
 
 // Returns when it has been done.
@@ -311,7 +334,7 @@ drain_report worker_pool::stop() {
     request_drain();
     wait_until(after(options_.drain_delay), [] { return false; });
     const std::uint64_t until_ms = after(options_.grace);
-    finish_accepting(until_ms);
+    finish_accepting();
     wait_until(until_ms, [this] {
         on_every_worker([](worker& w) { w.close_idle(); });
         return gate_.open() == 0 && suspended() == 0;

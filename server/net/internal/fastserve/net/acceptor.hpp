@@ -3,8 +3,8 @@
 // One component, whoever polls the listener: the acceptor thread for all workers, or one worker, in the set of its
 // client sockets: where there is no other, as inside a user's loop, and where each has a listener of its own.
 //
-// Thread safety: all is done on the thread that runs the io_context given, or on the worker's, except for gate, which
-// is shared.
+// Thread safety: all is done on the thread that runs the io_context given, or on the worker's, except for what is marked
+// *any thread*, the counters, and gate, which is shared.
 //
 // Invariants
 // * It never dies and never spins. Out of descriptors or memory it backs off for `backoff`, having told one waiting
@@ -41,22 +41,29 @@ namespace fastserve::net {
 // begins or ends.
 class gate {
 public:
-    // `waits`: see must_wait().
+    // `waits`: see reserve().
     explicit gate(const http::limits& l, bool waits = false) noexcept : limits_(l), waits_(waits) {}
 
+    // Where whoever comes stays in the listener's queue while as many are open as may be, takes a place for one before
+    // it is accepted. False: there is none. Elsewhere it is true, and means nothing.
+    bool reserve() noexcept {
+        if (!waits_ || admitted_.fetch_add(1, std::memory_order_relaxed) < limits_.connections) return true;
+        admitted_.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
+    // Nobody came.
+    void cancel() noexcept {
+        if (waits_) admitted_.fetch_sub(1, std::memory_order_relaxed);
+    }
+
     // Counts a connection in. False: it is over a limit, and takes nobody's place; it counts as open until leave().
-    bool enter(std::uint64_t peer_key) noexcept;
+    // `reserved`: after reserve().
+    bool enter(std::uint64_t peer_key, bool reserved = false) noexcept;
     // `admitted`: what enter() returned.
     void leave(std::uint64_t peer_key, bool admitted) noexcept;
 
-    // As many are open as may be, and whoever comes stays in the listener's queue instead of being told so. Acceptors
-    // that look at the same moment may let in one too many each; those are told.
-    bool must_wait() const noexcept {
-        return waits_ && admitted_.load(std::memory_order_relaxed) >= limits_.connections;
-    }
-
-    // Those that are only told that there is no room included.
-    std::uint64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
+    // Those that are only told that there is no room included. Sequentially consistent with enter(): stall_monitor.hpp.
+    std::uint64_t open() const noexcept { return open_.load(std::memory_order_seq_cst); }
 
 private:
     bool enter_by_peer(std::uint64_t peer_key) noexcept;
@@ -77,13 +84,12 @@ struct local_worker {
     // The CPU whose packets choose this listener: the placer is asked whether the worker may keep what came. -1: it
     // keeps all.
     int cpu = -1;
-    stall_monitor* monitor = nullptr; // told when there are connections
 };
 
 class acceptor final : private watched {
 public:
     static constexpr std::chrono::milliseconds backoff{100};
-    // How soon it looks for room again while gate::must_wait().
+    // How soon it looks for room again where gate::reserve() says so.
     static constexpr std::chrono::milliseconds full_look{10};
     static constexpr unsigned accepts_a_turn = 64;
     // More than a queue holds: finish() takes no more out of one that an inherited listener leaves open.
@@ -93,7 +99,7 @@ public:
     // which watches the listener; `context` is its loop, and is needed only to wait for better times.
     acceptor(boost::asio::io_context& context, listener&& from, std::span<const std::unique_ptr<worker>> workers,
              placer& placement, load_board& board, connection_pool& connections, gate& door,
-             const local_worker& local = {});
+             stall_monitor* monitor = nullptr, const local_worker& local = {});
     ~acceptor();
     acceptor(const acceptor&) = delete;
     acceptor& operator=(const acceptor&) = delete;
@@ -105,11 +111,13 @@ public:
     void start() noexcept;
     // Once more, without waiting, on the thread that made it: takes in who is in the queue.
     void relieve() noexcept;
-    // *Any thread* until finish(): lets nobody else into the queue.
+    // *Any thread*, before finish(): lets nobody else into the queue.
     void stop_queueing() noexcept { listener_.stop_queueing(); }
-    // On the thread that polls it. Lets nobody else into the queue, takes out all who are in it, and closes the
-    // listener: nothing accepted is lost.
+    // On the thread that polls it, after stop_queueing(). Takes out all who are in the queue, and closes the listener:
+    // nothing accepted is lost.
     void finish() noexcept;
+    // The same in the stead of a worker that may not come to it: the queue has ended then, by whatever descriptor.
+    void finish_for_all() noexcept;
 
     const address& local_address() const noexcept { return listener_.local(); }
     boost::asio::io_context& loop() const noexcept { return context_; }
@@ -136,12 +144,13 @@ private:
     void on_readable() noexcept override;
     void look_again_in(std::chrono::milliseconds) noexcept;
     void stop_watching() noexcept;
+    void empty_queue() noexcept;
     outcome accept_batch() noexcept;
     outcome accept_some() noexcept;
     void hand_over() noexcept;
     void give_up(connection&, int chosen) noexcept;
     int choose(const connection&) noexcept;
-    bool place(int fd, const sockaddr_storage& peer, socklen_t size) noexcept;
+    bool place(int fd, const sockaddr_storage& peer, socklen_t size, bool reserved) noexcept;
     bool refuse_one() noexcept;
     void look_for_stalls() noexcept;
 
@@ -154,6 +163,7 @@ private:
     load_board& board_;
     connection_cache slots_;
     gate& gate_;
+    stall_monitor* const monitor_;
     const local_worker local_;
     starting starting_;
     bool watching_ = false;              // the local worker does

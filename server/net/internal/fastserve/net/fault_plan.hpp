@@ -43,8 +43,9 @@ enum class call : std::uint8_t {
     close,
     stat,
     unlink,
+    duplicate,
 };
-inline constexpr std::size_t call_kinds = static_cast<std::size_t>(call::unlink) + 1;
+inline constexpr std::size_t call_kinds = static_cast<std::size_t>(call::duplicate) + 1;
 
 class fault_plan {
 public:

@@ -1,6 +1,6 @@
 // A socket that connections are accepted from. It does not accept: that is the acceptor's work, on fd().
 //
-// Thread safety: one thread at a time.
+// Thread safety: one thread at a time; but while one calls stop_queueing(), another may accept on fd().
 #pragma once
 
 #include <cstddef>

@@ -4,9 +4,12 @@
 // listener, an acceptor of the same queue that gives what it takes to the other workers.
 //
 // Thread safety: arm() from any thread, everything else on the thread that runs the io_context given.
+//
 // Invariants: while there are connections it looks once a period; without any, and none lately, it sleeps: a server
-// that nobody uses does not wake up. Edges: none. Whoever accepts counts its connection and then reads armed_; the
-// monitor clears armed_ and then reads the count. Should each miss the other, the next connection is seen.
+// that nobody uses does not wake up.
+//
+// Edges: S1 whoever accepts counts its connection (gate::enter) and then reads armed_; S2 the monitor clears armed_ and
+// then reads the count (gate::open). All sequentially consistent, so at least one sees the other.
 #pragma once
 
 #include <fastserve/net/acceptor.hpp>
@@ -36,15 +39,16 @@ public:
     stall_monitor& operator=(const stall_monitor&) = delete;
 
     // `stand_in` accepts from the queue of the worker of this index, and has not been started.
-    void add(std::unique_ptr<acceptor> stand_in, unsigned index);
+    // Without memory that worker goes without.
+    void add(std::unique_ptr<acceptor> stand_in, unsigned index) noexcept;
 
     // *Any thread*: there is a connection.
     void arm() noexcept {
-        if (!armed_.load(std::memory_order_relaxed)) [[unlikely]]
+        if (!armed_.load(std::memory_order_seq_cst)) [[unlikely]] // S1
             begin();
     }
 
-    // Takes in who is left in the queues, closes them, and looks no more.
+    // Takes in who is left in the queues, into which nobody is let any more, ends them, and looks no more.
     void finish() noexcept;
 
 private:

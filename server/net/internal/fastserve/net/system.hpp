@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
@@ -240,6 +241,11 @@ inline int local_name(int fd, sockaddr_storage& name, socklen_t& size) noexcept 
 
 // For descriptors not made here: sets O_NONBLOCK (shared by everyone who holds the socket) and FD_CLOEXEC.
 int make_nonblocking(int fd) noexcept;
+
+// Another descriptor of the same socket, closed on exec, and none of the standard streams'.
+inline io_result duplicate(int fd) noexcept {
+    return detail::guarded<call::duplicate>([=]() noexcept { return ::fcntl(fd, F_DUPFD_CLOEXEC, 3); });
+}
 
 // --- Options. Errors are errno values.
 

@@ -26,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -38,7 +39,7 @@ struct worker_pool_options {
     net::placement placement = net::placement::incoming_cpu;
     net::pin pin = net::pin::automatic;
     http::limits limits{};
-    bool wait_when_full = false; // see gate::must_wait()
+    bool wait_when_full = false; // see gate::reserve()
     std::string server_name = "fastserve";
     std::chrono::milliseconds drain_delay{0};
     std::chrono::milliseconds grace{30'000};
@@ -105,14 +106,14 @@ public:
     std::vector<address> addresses() const;
 
 private:
-    result<address> listen_by_worker(const address& at);
-    std::error_code add_acceptor(listener&&, boost::asio::io_context&, const local_worker& = {});
-    std::error_code add_stand_in(const listener&, unsigned index);
+    result<address> serve_by_worker(std::vector<listener> group, std::span<const int> cpus);
+    result<std::unique_ptr<acceptor>> make_acceptor(listener&&, boost::asio::io_context&, const local_worker&);
+    void publish(std::unique_ptr<acceptor>);
     void run_worker(unsigned index) noexcept;
-    void on_worker(unsigned index, std::function<void(worker&)>) noexcept;
+    bool on_worker(unsigned index, std::function<void(worker&)>) noexcept;
     void on_every_worker(const std::function<void(worker&)>&) noexcept;
-    void finish_accepting(std::uint64_t until_ms) noexcept;
-    void finish_on_workers(std::uint64_t until_ms) noexcept;
+    void finish_accepting() noexcept;
+    void finish_on_workers() noexcept;
     void on_accept_loop(std::function<void()>) noexcept;
     std::uint64_t suspended() const noexcept;
     std::uint64_t cut() const noexcept;
