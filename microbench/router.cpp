@@ -4,9 +4,9 @@
 // predictor learns a few dozen by heart, and then shows its memory and not the router.
 #include "../tests/app/code_hosting_api.hpp"
 
-#include <fastserve/detail/percent.hpp>
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/detail/route_tree_builder.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -63,12 +63,12 @@ workload make(std::size_t route_count, std::size_t asked_for, kind what) {
         if (what == kind::encoded) {
             const auto last = static_cast<unsigned char>(path.back());
             path.pop_back();
-            path += {'%', fastserve::detail::hex_digits[last >> 4], fastserve::detail::hex_digits[last & 15]};
+            path += {'%', fastserve::http::hex_digits[last >> 4], fastserve::http::hex_digits[last & 15]};
         }
         const request r{what == kind::other_method ? no_such_method : route.method,
                         path + std::string(route_tree::path_padding, '/')};
         std::string scratch(r.text.size(), '\0');
-        const auto normal = fastserve::detail::normal_path(r.path(), scratch.data());
+        const auto normal = fastserve::http::normal_path(r.path(), scratch.data());
         out.good = out.good && normal && plain.starts_with(*normal) &&
                    normal->size() + route_tree::path_padding == plain.size();
         fastserve::detail::route_params params;
@@ -116,7 +116,7 @@ void find_normalised(benchmark::State& state, kind what) {
     fastserve::detail::route_params params;
     std::string scratch(1024, '\0');
     time(state, w, [&](const request& r) {
-        return w.tree.find(r.method, *fastserve::detail::normal_path(r.path(), scratch.data()), params);
+        return w.tree.find(r.method, *fastserve::http::normal_path(r.path(), scratch.data()), params);
     });
 }
 

@@ -1,8 +1,8 @@
 #include "../support/padded_text.hpp"
 
-#include <fastserve/detail/percent.hpp>
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/detail/route_tree_builder.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <boost/beast/http/verb.hpp>
 #include <gtest/gtest.h>
@@ -339,7 +339,7 @@ TEST(route_tree, literals_are_matched_in_normal_form) {
                                    {get, "/a/../b"}});
     const auto sent = [&](std::string_view path) {
         std::string scratch(path.size(), '\0');
-        const auto normal = normal_path(path, scratch.data());
+        const auto normal = fastserve::http::normal_path(path, scratch.data());
         return normal ? ask(tree, get, *normal) : "400";
     };
     EXPECT_EQ(sent("/a%20b"), "1");

@@ -4,9 +4,9 @@
 // it are paths, each asked for with every method.
 #include "fuzz.hpp"
 
-#include <fastserve/detail/percent.hpp>
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/detail/route_tree_builder.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <cctype>
 #include <optional>
@@ -16,6 +16,7 @@
 namespace {
 
 using namespace fastserve::detail;
+using fastserve::http::normal_path, fastserve::http::percent_decode, fastserve::http::percent_normalise;
 using strings = std::vector<std::string>;
 
 // ---- percent-encoding (RFC 3986 2.1, 6.2.2)

@@ -2,7 +2,7 @@
 #include "../http/machine_driver.hpp"
 #include "case_file.hpp"
 
-#include <fastserve/detail/percent.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace machine_test;
 using namespace std::string_view_literals;
-using fastserve::detail::normal_path;
+using fastserve::http::normal_path;
 using wire::wire_case;
 
 const std::vector<wire_case>& cases() {

@@ -3,7 +3,7 @@
 #include "answers.hpp"
 #include "offload_service.hpp"
 
-#include <fastserve/detail/percent.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -107,7 +107,7 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
         }
         std::string_view path = h.path();
         if (h.has_percent && path.find('%') != std::string_view::npos) [[unlikely]] {
-            const auto normal = normal_path(path, x.allocate(path.size() + route_tree::path_padding));
+            const auto normal = http::normal_path(path, x.allocate(path.size() + route_tree::path_padding));
             if (!normal) {
                 refuse(x.response, 400);
                 return {.answered = true};

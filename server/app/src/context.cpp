@@ -1,9 +1,9 @@
 #include "application.hpp"
 #include "overloaded.hpp"
 
-#include <fastserve/detail/percent.hpp>
 #include <fastserve/error.hpp>
 #include <fastserve/http/chunked.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <boost/json/serializer.hpp>
 #include <boost/json/value.hpp>
@@ -71,7 +71,7 @@ std::optional<std::string_view> request::find_param(std::string_view name) const
     const auto raw = x.params.find(name, x.matched_path());
     if (!raw || raw->find('%') == std::string_view::npos) return raw;
     char* const out = x.allocate(raw->size());
-    const auto size = detail::percent_decode(*raw, out); // the path would have been refused if this could fail
+    const auto size = http::percent_decode(*raw, out); // the path would have been refused if this could fail
     return std::string_view(out, size.value_or(0));
 }
 
@@ -85,7 +85,7 @@ result<std::string_view> request::query(std::string_view key) const {
         if (raw.find_first_of("%+") == std::string_view::npos) return raw;
         char* const out = x.allocate(raw.size());
         std::replace_copy(raw.begin(), raw.end(), out, '+', ' ');
-        const auto size = detail::percent_decode({out, raw.size()}, out);
+        const auto size = http::percent_decode({out, raw.size()}, out);
         if (!size) return std::nullopt;
         return std::string_view(out, *size);
     };

@@ -1,6 +1,6 @@
 #include <fastserve/detail/route_pattern.hpp>
 
-#include <fastserve/detail/percent.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view dots = "...";
 
 constexpr bool is_name_octet(char c) noexcept {
-    return is_unreserved(c) && c != '.' && c != '~';
+    return http::is_unreserved(c) && c != '.' && c != '~';
 }
 
 // Brings `raw` into normal form: first every octet that a segment cannot hold is encoded, then the triples are unified.
@@ -22,15 +22,15 @@ route_errc parse_literal(std::string_view raw, std::string& out) {
         if (c == '}') return route_errc::stray_brace;
         if (c == '{') return route_errc::partial_segment;
         if (c == '?' || c == '#') return route_errc::query_or_fragment;
-        if (c == '%' || is_segment_octet(c)) {
+        if (c == '%' || http::is_segment_octet(c)) {
             out += c;
         } else {
             out += '%';
-            out += hex_digits[static_cast<unsigned char>(c) >> 4];
-            out += hex_digits[static_cast<unsigned char>(c) & 15];
+            out += http::hex_digits[static_cast<unsigned char>(c) >> 4];
+            out += http::hex_digits[static_cast<unsigned char>(c) & 15];
         }
     }
-    const auto size = percent_normalise(out, out.data());
+    const auto size = http::percent_normalise(out, out.data());
     if (!size) return route_errc::bad_escape;
     out.resize(*size);
     return route_errc::ok;

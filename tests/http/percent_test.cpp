@@ -1,4 +1,4 @@
-#include <fastserve/detail/percent.hpp>
+#include <fastserve/http/percent.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace fastserve::detail {
+namespace fastserve::http {
 namespace {
 
 std::optional<std::string> decode(std::string_view in) {
@@ -95,4 +95,4 @@ TEST(normal_path, is_its_own_normal_form_and_means_the_same) {
 }
 
 } // namespace
-} // namespace fastserve::detail
+} // namespace fastserve::http

@@ -1,6 +1,6 @@
-#include <fastserve/detail/percent.hpp>
+#include <fastserve/http/percent.hpp>
 
-namespace fastserve::detail {
+namespace fastserve::http {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::optional<std::size_t> percent_normalise(std::string_view in, char* out) noe
     return size;
 }
 
-} // namespace fastserve::detail
+} // namespace fastserve::http

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fastserve::detail {
+namespace fastserve::http {
 
 // Decodes every triple of `in` into `out` and returns how many octets were written: at most in.size(), which is what
 // `out` must have room for. `out` may be in.data(). '+' stays '+': it means a space in forms only.
@@ -48,4 +48,4 @@ constexpr bool is_segment_octet(char c) noexcept {
 
 inline constexpr std::string_view hex_digits = "0123456789ABCDEF";
 
-} // namespace fastserve::detail
+} // namespace fastserve::http
