@@ -7,13 +7,16 @@
 #include <cstdio>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace {
 
 using fastserve::http::date_bytes;
 using fastserve::http::format_date;
+using fastserve::http::parse_date;
 
 std::string date_of(std::int64_t unix_seconds) {
     char out[date_bytes];
@@ -101,6 +104,164 @@ TEST(date, agrees_with_gmtime_at_random_times) {
         std::snprintf(rest, sizeof rest, "%04d %02d:%02d:%02d GMT", parts.tm_year + 1900, parts.tm_hour, parts.tm_min,
                       parts.tm_sec);
         ASSERT_EQ(date_of(time), std::string(expected) + rest) << time;
+    }
+}
+
+constexpr std::int64_t in_2026 = 1'780'000'000; // 28 May 2026, 20:26:40
+
+TEST(date, is_read_in_all_three_forms) {
+    struct {
+        const char* text;
+        std::int64_t time;
+    } const rows[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 784'111'777},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 784'111'777},
+        {"Sun Nov  6 08:49:37 1994", 784'111'777},
+        {"Sun Nov 06 08:49:37 1994", 784'111'777},
+        {"Wed Nov 16 08:49:37 1994", 784'975'777},
+        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"Wed, 31 Dec 1969 23:59:59 GMT", -1},
+        {"Mon, 01 Jan 0001 00:00:00 GMT", -62'135'596'800},
+        {"Fri, 31 Dec 9999 23:59:59 GMT", 253'402'300'799},
+        {"Tue, 29 Feb 2000 00:00:00 GMT", 951'782'400},
+        {"Mon, 06 Nov 1994 08:49:37 GMT", 784'111'777}, // it was a Sunday
+        {"Sat, 31 Dec 2016 23:59:60 GMT", 1'483'228'800},
+        {"Thursday, 01-Jan-76 00:00:00 GMT", 3'345'062'400},
+        {"Saturday, 01-Jan-77 00:00:00 GMT", 220'924'800},
+    };
+    for (const auto& row : rows) EXPECT_EQ(parse_date(row.text, in_2026), row.time) << row.text;
+}
+
+TEST(date, refuses_what_is_none) {
+    for (const std::string_view text : {"",
+                                        " ",
+                                        "now",
+                                        "0",
+                                        "784111777",
+                                        "Sun, 06 Nov 1994 08:49:37",
+                                        "Sun, 06 Nov 1994 08:49:37 UTC",
+                                        "Sun, 06 Nov 1994 08:49:37 gmt",
+                                        "sun, 06 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06 nov 1994 08:49:37 GMT",
+                                        "Son, 06 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06 Nox 1994 08:49:37 GMT",
+                                        "Sun, 6 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06 Nov 94 08:49:37 GMT",
+                                        "Sun, 06 Nov 1994 8:49:37 GMT",
+                                        "Sun, 06 Nov 1994 08:49 GMT",
+                                        " Sun, 06 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06 Nov 1994 08:49:37 GMT ",
+                                        "Sun,  6 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06-Nov-1994 08:49:37 GMT",
+                                        "Sun, 06 Nov 1994 08.49.37 GMT",
+                                        "Sun, 06 Nov 1994 24:00:00 GMT",
+                                        "Sun, 06 Nov 1994 08:60:37 GMT",
+                                        "Sun, 06 Nov 1994 08:49:61 GMT",
+                                        "Sun, 00 Nov 1994 08:49:37 GMT",
+                                        "Sun, 31 Nov 1994 08:49:37 GMT",
+                                        "Sun, 32 Dec 1994 08:49:37 GMT",
+                                        "Sun, 29 Feb 1900 08:49:37 GMT",
+                                        "Sun, 29 Feb 1994 08:49:37 GMT",
+                                        "Sun, 06 Nov 0000 08:49:37 GMT",
+                                        "Sun, -6 Nov 1994 08:49:37 GMT",
+                                        "Sun, 06 Nov -994 08:49:37 GMT",
+                                        "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
+                                        "Sunday, 06-Nov-1994 08:49:37 GMT",
+                                        "Sun, 06-Nov-94 08:49:37 GMT",
+                                        "Sunday, 06 Nov 94 08:49:37 GMT",
+                                        "Sunday 06-Nov-94 08:49:37 GMT",
+                                        "Sunday, 06-Nov-9x 08:49:37 GMT",
+                                        "Sunday, 31-Nov-94 08:49:37 GMT",
+                                        "Sunday, xx-Nov-94 08:49:37 GMT",
+                                        "Sunday, 06-Nox-94 08:49:37 GMT",
+                                        "Sonntag, 06-Nov-94 08:49:37 GMT",
+                                        "Sunday,",
+                                        "Sunday, ",
+                                        "Sun,",
+                                        "Sun Nov 6 08:49:37 1994",
+                                        "Sun Nov  6 08:49:37 19x4",
+                                        "Sun Nov   08:49:37 1994",
+                                        "Sun Nov  x 08:49:37 1994",
+                                        "Sun Nov  0 08:49:37 1994",
+                                        "Sun Nov 31 08:49:37 1994",
+                                        "Sun Nov  6 08:49:37 1994 GMT"})
+        EXPECT_EQ(parse_date(text, in_2026), std::nullopt) << text;
+    // One byte of each form is wrong.
+    for (const std::string_view good :
+         {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"})
+        for (std::size_t i = 0; i < good.size(); ++i) {
+            for (const char c : {'\0', '/', ':', 'X', '\x80', '\xff'}) {
+                if (good[i] == c) continue;
+                std::string bad(good);
+                bad[i] = c;
+                EXPECT_EQ(parse_date(bad, in_2026), std::nullopt) << bad;
+            }
+            EXPECT_EQ(parse_date(good.substr(0, i), in_2026), std::nullopt) << good.substr(0, i);
+        }
+}
+
+TEST(date, two_digits_mean_a_year_within_fifty_to_come) {
+    struct {
+        const char* text;
+        std::int64_t now;
+        const char* meant;
+    } const rows[] = {
+        {"Friday, 27-May-76 23:26:39 GMT", in_2026, "Wed, 27 May 2076 23:26:39 GMT"},
+        {"Friday, 27-May-76 23:26:40 GMT", in_2026, "Wed, 27 May 2076 23:26:40 GMT"},
+        {"Friday, 27-May-76 23:26:41 GMT", in_2026, "Thu, 27 May 1976 23:26:41 GMT"},
+        {"Friday, 29-May-76 20:26:40 GMT", in_2026, "Sat, 29 May 1976 20:26:40 GMT"},
+        {"Friday, 01-Jan-77 00:00:00 GMT", in_2026, "Sat, 01 Jan 1977 00:00:00 GMT"},
+        {"Friday, 01-Jan-75 00:00:00 GMT", in_2026, "Tue, 01 Jan 2075 00:00:00 GMT"},
+        {"Friday, 29-Feb-00 00:00:00 GMT", in_2026, "Tue, 29 Feb 2000 00:00:00 GMT"},
+        {"Friday, 06-Nov-94 08:49:37 GMT", 0, "Sun, 06 Nov 1994 08:49:37 GMT"},
+        {"Friday, 06-Nov-20 08:49:37 GMT", 0, "Sat, 06 Nov 1920 08:49:37 GMT"},
+        {"Friday, 01-Jan-10 00:00:00 GMT", 3'786'912'000, "Wed, 01 Jan 2110 00:00:00 GMT"}, // in 2090
+    };
+    for (const auto& row : rows) {
+        const auto time = parse_date(row.text, row.now);
+        ASSERT_TRUE(time) << row.text;
+        EXPECT_EQ(date_of(*time), row.meant) << row.text << " at " << row.now;
+    }
+    EXPECT_EQ(parse_date("Friday, 29-Feb-00 00:00:00 GMT", 3'786'912'000), std::nullopt) << "2100 has none";
+    for (const std::int64_t now : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+        for (int year = 0; year < 100; ++year) {
+            char text[48];
+            std::snprintf(text, sizeof text, "Friday, 01-Jan-%02d 00:00:00 GMT", year);
+            const auto time = parse_date(text, now);
+            if (time) {
+                EXPECT_EQ(date_of(*time).substr(14, 2), std::string(text + 15, 2));
+            }
+        }
+}
+
+TEST(date, what_is_written_is_read) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::printf("seed %u\n", seed);
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<std::int64_t> any(-62'135'596'800, 253'402'300'799);
+    constexpr std::array<const char*, 7> rests{"day", "day", "sday", "nesday", "rsday", "day", "urday"};
+    for (int i = 0; i < 20'000; ++i) {
+        const std::int64_t time = any(random);
+        const std::string date = date_of(time);
+        ASSERT_EQ(parse_date(date, in_2026), time) << date;
+
+        std::tm parts{};
+        const std::time_t as_time = time;
+        ASSERT_TRUE(gmtime_r(&as_time, &parts));
+        char old[64];
+        std::snprintf(old, sizeof old, "%s %s %2d %s %s", date.substr(0, 3).c_str(), date.substr(8, 3).c_str(),
+                      parts.tm_mday, date.substr(17, 8).c_str(), date.substr(12, 4).c_str());
+        ASSERT_EQ(parse_date(old, in_2026), time) << old;
+
+        // Read at a time within 49 years, two digits say enough.
+        std::snprintf(old, sizeof old, "%s%s, %s-%s-%s %s GMT", date.substr(0, 3).c_str(),
+                      rests[static_cast<std::size_t>(parts.tm_wday)], date.substr(5, 2).c_str(),
+                      date.substr(8, 3).c_str(), date.substr(14, 2).c_str(), date.substr(17, 8).c_str());
+        const std::int64_t apart = std::uniform_int_distribution<std::int64_t>(-1'540'000'000, 1'540'000'000)(random);
+        if (parts.tm_year > -1'600 && parts.tm_year < 7'900) {
+            ASSERT_EQ(parse_date(old, time + apart), time) << old;
+        }
     }
 }
 
