@@ -295,11 +295,58 @@ def serializer() -> list[bytes]:
     return ANSWERS + [b"c\x00\x01\x01" + answer for answer in ANSWERS]
 
 
+# ---- values of fields, and forms
+
+COOKIES = [
+    (0, "", b"a=1; b=2; a=3"),
+    (0, "a\n1\n\n", b'a="x; b=2; c=y"'),
+    (1, "__Host-a\n1\n\n/", b" =1;; b ;\ta=b=c \t; a = d"),
+    (1, "__Secure-a\n\"x\"\na.example\n/b", b"caf\xc3\xa9=\xff; (x)=\x00"),
+    (7 | 3 << 3 | 32, "a\n1\n.a.b\n/", b"a"),
+    (1 << 3 | 64, "!#$%&'*+-.^_`|~\n\n\n", b"="),
+    (2 << 3 | 32 | 64 | 128, "a\n\n\n", b";"),
+    (64 | 128, "a\n\n\n", b""),
+    (4, "a\n1\n\n", b""),
+    (3 << 3, "a\n1; HttpOnly\na..b\nx", b""),
+]
+
+
+def cookies() -> list[bytes]:
+    return [bytes([options]) + cookie.encode() + b"\n" + read for options, cookie, read in COOKIES]
+
+
+FORMS = [
+    b"a=1&b=2&a=3", b"a+b=c%20d&%61%2B=%2b", b"&&a&=b&=&c==&", b"%=1&a=%4&b=%zz&c=%00&d=5",
+    b"a\x00=1&b=\x00&c=\xe2\x82\xac",
+    b"a=1;b=2", b"%25%32%35=%2525", b"a=1&a=%&a=2", b"none=1&%6eone=2&%", b"x=" + b"%41+" * 20,
+]
+
+
+def forms() -> list[bytes]:
+    return [bytes([most]) + text for text in FORMS for most in (0, 2, 255)]
+
+
+RANGES = [
+    "0-4", "5-", "-3", "-0", "9-", "0-,-1", "4-5,0-1", "0-1,8-9,4-5,2-7", "0-0,2-2,4-4,6-6,1-1",
+    "4-0", "a-1", "0-1 2-3", ",, 0-1 ,\t2-3,", "", ",", "0-18446744073709551616", "18446744073709551616-",
+    "-99999999999999999999",
+    "000000000-00001",
+    ",".join("0-" for _ in range(16)), ",".join("0-" for _ in range(17)),
+    ",".join(f"{2 * n}-{2 * n}" for n in range(16)),
+]
+
+
+def ranges() -> list[bytes]:
+    sizes = [b"\x00\x00\x00", b"\x00\x0a\x00", b"\xff\xff\x30"]
+    inputs = [size + b"bytes=" + text.encode() for text in RANGES for size in sizes]
+    return inputs + [sizes[1] + text for text in (b"Bytes=0-", b"items=0-", b"bytes", b"bytes =0-", b"")]
+
+
 def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    for target in (parser, chunked, machine, router, serializer):
+    for target in (parser, chunked, machine, router, serializer, cookies, forms, ranges):
         folder = Path(sys.argv[1]) / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
