@@ -3,12 +3,13 @@
 
 #include <fastserve/error.hpp>
 #include <fastserve/http/chunked.hpp>
+#include <fastserve/http/cookie.hpp>
+#include <fastserve/http/form.hpp>
 #include <fastserve/http/percent.hpp>
 
 #include <boost/json/serializer.hpp>
 #include <boost/json/value.hpp>
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace fastserve {
@@ -81,26 +82,13 @@ std::string_view request::param(std::string_view name) const {
 
 result<std::string_view> request::query(std::string_view key) const {
     detail::context& x = checked_request(x_);
-    const auto decode = [&x](std::string_view raw) -> std::optional<std::string_view> {
-        if (raw.find_first_of("%+") == std::string_view::npos) return raw;
-        char* const out = x.allocate(raw.size());
-        std::replace_copy(raw.begin(), raw.end(), out, '+', ' ');
-        const auto size = http::percent_decode({out, raw.size()}, out);
-        if (!size) return std::nullopt;
-        return std::string_view(out, *size);
-    };
-    std::string_view rest = x.head.query();
-    while (!rest.empty()) {
-        const std::string_view pair = rest.substr(0, rest.find('&'));
-        rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
-        const std::size_t equals = std::min(pair.find('='), pair.size());
-        const auto name = decode(pair.substr(0, equals));
-        if (!name || *name != key) continue;
-        const auto value = decode(equals == pair.size() ? std::string_view{} : pair.substr(equals + 1));
-        if (!value) return make_error_code(errc::bad_encoding);
-        return *value;
-    }
-    return make_error_code(errc::missing);
+    const auto raw = http::find_form_value(x.head.query(), key);
+    if (!raw) return make_error_code(errc::missing);
+    if (raw->find_first_of("%+") == std::string_view::npos) return *raw;
+    char* const out = x.allocate(raw->size());
+    const auto size = http::form_decode(*raw, out);
+    if (!size) return make_error_code(errc::bad_encoding);
+    return std::string_view(out, *size);
 }
 
 std::optional<std::string_view> request::field(std::string_view name) const noexcept {
@@ -129,18 +117,7 @@ std::optional<std::string_view> request::trailer(std::string_view name) const no
 }
 
 std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {
-    std::optional<std::string_view> found;
-    checked_request(x_).head.each(http::field::cookie, [&](std::string_view rest) {
-        while (!found && !rest.empty()) {
-            std::string_view pair = rest.substr(0, rest.find(';'));
-            rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
-            while (pair.starts_with(' ') || pair.starts_with('\t')) pair.remove_prefix(1);
-            while (pair.ends_with(' ') || pair.ends_with('\t')) pair.remove_suffix(1);
-            const std::size_t equals = pair.find('=');
-            if (equals != std::string_view::npos && pair.substr(0, equals) == name) found = pair.substr(equals + 1);
-        }
-    });
-    return found;
+    return http::find_cookie(checked_request(x_).head, name);
 }
 
 address request::peer() const {
