@@ -109,6 +109,42 @@ def chunked() -> list[bytes]:
     return inputs
 
 
+# ---- multipart bodies
+
+DISPOSITION = b"\r\nContent-Disposition: form-data; name="
+MULTIPARTS = [
+    ("b", b"--b--"),
+    ("b", b"--b" + DISPOSITION + b"a\r\n\r\n1\r\n--b--\r\n"),
+    ("b", b"--b" + DISPOSITION + b"a\r\n\r\n--b" + DISPOSITION + b"a\r\n\r\n\r\n--b--"),
+    ("----WebKitFormBoundaryx",
+     b"------WebKitFormBoundaryx" + DISPOSITION + b'"f"; filename="C:\\d\\\xc3\xa9 %22.png"\r\n'
+     b"Content-Type: image/png\r\n\r\n\x89PNG\r\n\x1a\n\r\n------WebKitFormBoundaryx--\r\n"),
+    ('"a b"',
+     b"preamble\r\n--a \r\n--a b \t" + DISPOSITION + b'"%0D%0a\\"\\\\"\r\n\r\n\r\n--a\r\n--a b-- \t\r\nepilogue'),
+    ("b", b"--b" + DISPOSITION + b"a; filename=x; filename*=utf-8''y\r\nX: y\r\n\r\n\r\r\n\r\n-\r\n--\r\r\n--b--"),
+    ("bb", b"--bb" + DISPOSITION + b"a\r\n\r\n" + b"\r\n--b" * 20 + b"\r\n--bb--"),
+    ("b", b"--b" + DISPOSITION + b'"con"; filename="../con . "\r\n\r\n\r\n--b--'),
+    ("b", b"--b" + DISPOSITION + b"a\r\n\r\n1\r\n--bc\r\n"),
+    ("b", b"--b\nContent-Disposition: form-data; name=a\n\n1\n--b--\n"),
+    ("b", b"--b\r\nX: \x00\r\n\r\n--b--"),
+    ("b", b"--b\r\nX: y\r\n\r\n--b--"),
+    ("b", b"--b" + DISPOSITION + b"a; name=a\r\n\r\n--b--"),
+    ("b; boundary=c", b"--b--"),
+    ("b" * 70, b"--" + b"b" * 70 + DISPOSITION + b"a\r\n\r\n" + b"b" * 90 + b"\r\n--" + b"b" * 70 + b"--"),
+    ("b", b"x" * 40 + b"\r\n--b--" + b" " * 40),
+    ("b", (b"--b" + DISPOSITION + b"a\r\n\r\n1234567890\r\n") * 5 + b"--b--"),
+]
+
+
+def multipart() -> list[bytes]:
+    inputs = []
+    for n, (boundary, body) in enumerate(MULTIPARTS):
+        text = b"multipart/form-data; boundary=" + boundary.encode() + b"\n" + body
+        cuts = [n % len(body), len(body) // 2, len(body) - 1]
+        inputs += [with_cuts(0, [], text), with_cuts(0, cuts, text), with_cuts((n % 31 + 1) << 3, cuts, text)]
+    return inputs
+
+
 # ---- conversations
 
 
@@ -346,7 +382,7 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    for target in (parser, chunked, machine, router, serializer, cookies, forms, ranges):
+    for target in (parser, chunked, multipart, machine, router, serializer, cookies, forms, ranges):
         folder = Path(sys.argv[1]) / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
