@@ -26,9 +26,22 @@ install(EXPORT fastserve FILE fastserve-targets.cmake NAMESPACE fastserve:: DEST
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/fastserve-config.cmake.in fastserve-config.cmake
   INSTALL_DESTINATION ${fastserve_package_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(fastserve-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/codecs.cmake RENAME fastserve-codecs.cmake
+        DESTINATION ${fastserve_package_dir} COMPONENT library)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fastserve-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/fastserve-config-version.cmake
         DESTINATION ${fastserve_package_dir} COMPONENT library)
+
+# Who links the archives links what they need; a module of each library's own need not be there.
+set(fastserve_pc_codecs "")
+foreach(codec IN LISTS FASTSERVE_CODECS)
+  if(codec STREQUAL brotli)
+    string(APPEND fastserve_pc_codecs " -lbrotlienc -lbrotlidec -lbrotlicommon")
+  else()
+    string(REGEX REPLACE "^zlib$" "z" codec ${codec})
+    string(APPEND fastserve_pc_codecs " -l${codec}")
+  endif()
+endforeach()
 
 # The file finds its prefix from where it lies, so that an installed tree can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig

@@ -56,9 +56,14 @@ LAYERS = (
                     re.compile(r"boost/beast/http/(?:verb|status|field|fields|message|empty_body|string_body)\.hpp")),
           forbidden=frozenset(THREADS | FILES | CLOCKS),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
+    # Bytes into bytes, for whoever is above: it needs nothing of ours.
+    Layer("coding", "server/coding", "fastserve/coding/", ("coding",),
+          external=(STD, re.compile(r"(?:zlib|zstd|zstd_errors|brotli/(?:encode|decode))\.h")),
+          forbidden=frozenset(THREADS | FILES | CLOCKS),
+          tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
     Layer("net", "server/net", "fastserve/net/", ("pool", "http", "net"), tokens=(NO_OUTPUT,)),
-    Layer("app", "server/app", "fastserve/", ("pool", "http", "net", "app")),
-    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "net", "app", "cli"), public_only=True),
+    Layer("app", "server/app", "fastserve/", ("pool", "http", "coding", "net", "app")),
+    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "coding", "net", "app", "cli"), public_only=True),
 )
 
 

@@ -53,7 +53,8 @@ class IncludeLaw(Tree):
 
     def test_what_the_law_allows(self):
         self.write("server/http/src/detail.hpp")
-        for installed in ("pool/include/fastserve/pool/p.hpp", "server/net/include/fastserve/net/address.hpp",
+        for installed in ("pool/include/fastserve/pool/p.hpp", "server/coding/include/fastserve/coding/c.hpp",
+                          "server/net/include/fastserve/net/address.hpp",
                           "server/app/include/fastserve/fastserve.hpp"):
             self.write(installed)
         for name, text in {
@@ -61,6 +62,8 @@ class IncludeLaw(Tree):
             "server/http/include/fastserve/http/a.hpp": "#include <fastserve/pool/p.hpp>\n#include <chrono>\n",
             "server/http/src/a.cpp": '#include "detail.hpp"\n#include <immintrin.h>\n#include <boost/beast/http/verb.hpp>\n',
             "server/net/src/n.cpp": "#include <fastserve/http/a.hpp>\n#include <sys/epoll.h>\n#include <boost/asio.hpp>\n",
+            "server/coding/src/z.cpp": "#include <fastserve/coding/c.hpp>\n#include <zlib.h>\n#include <brotli/encode.h>\n",
+            "server/app/include/fastserve/c.hpp": "#include <fastserve/coding/c.hpp>\n",
             "server/app/src/s.cpp": "#include <fastserve/net/n.hpp>\n#include <fastserve/server.hpp>\n",
             "server/app/include/fastserve/types.hpp": "#include <fastserve/net/address.hpp>\n",
             "server/cli/src/main.cpp": "#include <fastserve/fastserve.hpp>\n#include <CLI/CLI.hpp>\n#include <iostream>\n",
@@ -73,6 +76,10 @@ class IncludeLaw(Tree):
             ("pool/src/a.cpp", "fastserve/http/error.hpp", "http"),
             ("server/http/src/a.cpp", "fastserve/net/worker.hpp", "net"),
             ("server/http/include/fastserve/http/a.hpp", "fastserve/router.hpp", "app"),
+            ("server/http/src/a.cpp", "fastserve/coding/c.hpp", "coding"),
+            ("server/net/src/a.cpp", "fastserve/coding/c.hpp", "coding"),
+            ("server/coding/src/a.cpp", "fastserve/http/error.hpp", "http"),
+            ("server/coding/src/a.cpp", "fastserve/response.hpp", "app"),
             ("server/net/src/a.cpp", "fastserve/server.hpp", "app"),
         ):
             with self.subTest(name):
@@ -92,6 +99,8 @@ class IncludeLaw(Tree):
             ("server/http", "thread"), ("server/http", "mutex"), ("server/http", "sys/socket.h"),
             ("server/http", "sys/epoll.h"), ("server/http", "boost/asio.hpp"), ("server/http", "ctime"),
             ("server/http", "time.h"), ("server/http", "fstream"), ("server/http", "boost/beast/http/read.hpp"),
+            ("server/http", "zlib.h"), ("server/coding", "boost/asio.hpp"), ("server/coding", "mutex"),
+            ("server/coding", "fstream"), ("server/coding", "sys/socket.h"),
         ):
             with self.subTest(folder=folder, header=header):
                 name = f"{folder}/src/a.cpp"

@@ -1,4 +1,6 @@
 // The README's program as somebody else's project builds it; it asks itself once instead of serving for ever.
+#include <fastserve/coding/decoder.hpp>
+#include <fastserve/coding/encoder.hpp>
 #include <fastserve/fastserve.hpp>
 #include <fastserve/test/client.hpp>
 
@@ -34,6 +36,20 @@ std::string ask(std::uint16_t port, std::string_view path) {
     return got;
 }
 
+// All that was built in is linked.
+bool codes() {
+    using namespace fastserve::coding;
+    context_cache cache;
+    const std::string body(1000, 'a');
+    for (const auto c : {gzip, deflate, br, zstd}) {
+        std::string coded, back;
+        if (available(c) && (encode_whole(cache, c, body, coded) != errc::ok ||
+                             decode_whole(cache, c, coded, back) != errc::ok || back != body))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 int main() {
@@ -53,5 +69,5 @@ int main() {
     fastserve::server tested;
     tested.get("/", [] { return "hello test"; });
     const bool testable = fastserve::test::client(tested).get("/").body == "hello test";
-    return app.stop().clean() && right && testable ? 0 : 2;
+    return app.stop().clean() && right && testable && codes() ? 0 : 2;
 }
