@@ -22,9 +22,9 @@ namespace coding_test {
 using namespace fastserve::coding;
 
 // Those that this build has.
-inline std::vector<coding> codings() {
-    std::vector<coding> all;
-    for (const coding c : {gzip, deflate, br, zstd})
+inline std::vector<content_coding> codings() {
+    std::vector<content_coding> all;
+    for (const content_coding c : {gzip, deflate, br, zstd})
         if (available(c)) all.push_back(c);
     return all;
 }
@@ -51,14 +51,14 @@ inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
 }
 
 // The coded form, however long; fails the test when there is none.
-inline std::string encoded(context_cache& cache, coding c, std::string_view body, encode_options options = {}) {
+inline std::string encoded(context_cache& cache, content_coding c, std::string_view body, encode_options options = {}) {
     encoder coder;
     EXPECT_EQ(coder.open(cache, c, options), errc::ok);
     std::string out;
     EXPECT_EQ(coder.append(body, operation::finish, out), errc::ok);
     return out;
 }
-inline std::string encoded(coding c, std::string_view body) {
+inline std::string encoded(content_coding c, std::string_view body) {
     context_cache cache;
     return encoded(cache, c, body);
 }
@@ -74,8 +74,8 @@ struct cuts {
     std::size_t output;
 };
 
-inline decoded decode_in_pieces(context_cache& cache, coding c, std::string_view input, cuts most, std::uint64_t seed,
-                                decode_limits limits = {}) {
+inline decoded decode_in_pieces(context_cache& cache, content_coding c, std::string_view input, cuts most,
+                                std::uint64_t seed, decode_limits limits = {}) {
     std::mt19937_64 random(seed);
     decoder coder;
     decoded result;
@@ -108,7 +108,7 @@ inline decoded decode_in_pieces(context_cache& cache, coding c, std::string_view
     }
 }
 
-inline decoded decode(coding c, std::string_view input, decode_limits limits = {}) {
+inline decoded decode(content_coding c, std::string_view input, decode_limits limits = {}) {
     context_cache cache;
     decoded result;
     decoder coder;
@@ -118,13 +118,13 @@ inline decoded decode(coding c, std::string_view input, decode_limits limits = {
 }
 
 // The same verdict, in one piece and cut in several ways.
-inline decoded decode_all_ways(coding c, std::string_view input, decode_limits limits = {}) {
+inline decoded decode_all_ways(content_coding c, std::string_view input, decode_limits limits = {}) {
     const decoded whole = decode(c, input, limits);
     context_cache cache;
     for (const cuts most : {cuts{1, 1}, cuts{1, 100'000}, cuts{100'000, 1}, cuts{7, 5}, cuts{1'000, 1'000}}) {
         if (input.size() / most.input + whole.body.size() / most.output > 60'000) continue;
         const decoded pieces = decode_in_pieces(cache, c, input, most, 1, limits);
-        EXPECT_EQ(pieces.error, whole.error) << token_of(c) << " " << most.input << " " << most.output;
+        EXPECT_EQ(pieces.error, whole.error) << to_string(c) << " " << most.input << " " << most.output;
         // A library may find what is wrong before it gives away what was right.
         EXPECT_TRUE(whole.error == errc::ok || whole.error == errc::too_large
                         ? pieces.body == whole.body

@@ -8,7 +8,7 @@ namespace {
 using namespace coding_test;
 
 TEST(coding_cache, a_context_is_used_again) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         context_cache cache;
         for (int i = 0; i != 5; ++i) {
             const std::string coded = encoded(cache, c, "hello");
@@ -28,7 +28,7 @@ TEST(coding_cache, a_context_is_used_again) {
 TEST(coding_cache, one_left_in_the_middle_is_used_again) {
     context_cache cache;
     const std::string body = words(50'000);
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string coded = encoded(cache, c, body);
         for (const operation wanted : {operation::more, operation::flush}) {
             encoder coder;
@@ -41,7 +41,7 @@ TEST(coding_cache, one_left_in_the_middle_is_used_again) {
             coder.close();
             reader.close();
             EXPECT_FALSE(coder.is_open() || reader.is_open());
-            EXPECT_EQ(encoded(cache, c, body), coded) << token_of(c);
+            EXPECT_EQ(encoded(cache, c, body), coded) << to_string(c);
             std::string back;
             ASSERT_EQ(decode_whole(cache, c, coded, back), errc::ok);
             EXPECT_TRUE(back == body);
@@ -54,7 +54,7 @@ TEST(coding_cache, several_at_the_same_time) {
     context_cache cache(std::size_t{64} << 20);
     std::vector<encoder> coders;
     std::vector<std::string> wires;
-    for (const coding c : codings())
+    for (const content_coding c : codings())
         for (int i = 0; i != 3; ++i) {
             coders.emplace_back();
             ASSERT_EQ(coders.back().open(cache, c), errc::ok);
@@ -64,7 +64,7 @@ TEST(coding_cache, several_at_the_same_time) {
         for (std::size_t i = 0; i != coders.size(); ++i)
             ASSERT_EQ(coders[i].append(std::to_string(i) + ",", operation::more, wires[i]), errc::ok);
     std::size_t i = 0;
-    for (const coding c : codings())
+    for (const content_coding c : codings())
         for (int k = 0; k != 3; ++k, ++i) {
             ASSERT_EQ(coders[i].append({}, operation::finish, wires[i]), errc::ok);
             std::string expected;
@@ -76,7 +76,7 @@ TEST(coding_cache, several_at_the_same_time) {
 }
 
 TEST(coding_cache, the_bound_holds) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         std::size_t one = 0;
         {
             context_cache cache;
@@ -95,7 +95,7 @@ TEST(coding_cache, the_bound_holds) {
                 }
             }
             EXPECT_LE(cache.snapshot().retained_bytes, bound);
-            EXPECT_EQ(cache.snapshot().idle, bound / one) << token_of(c);
+            EXPECT_EQ(cache.snapshot().idle, bound / one) << to_string(c);
             EXPECT_EQ(cache.snapshot().dropped, 3 - bound / one);
         }
     }
@@ -111,11 +111,11 @@ TEST(coding_cache, a_burst_of_one_coding_does_not_shut_out_the_others) {
     EXPECT_GT(cache.snapshot().dropped, 0u);
     const std::size_t idle = cache.snapshot().idle;
     EXPECT_GT(idle, 20u);
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         encoded(cache, c, words(100'000));
         const std::uint64_t hits = cache.snapshot().hits;
         encoded(cache, c, words(100'000));
-        EXPECT_EQ(cache.snapshot().hits, hits + 1) << token_of(c);
+        EXPECT_EQ(cache.snapshot().hits, hits + 1) << to_string(c);
     }
     EXPECT_GT(cache.snapshot().idle, 5u);
     EXPECT_LE(cache.snapshot().retained_bytes, context_cache::default_max_bytes);
@@ -123,7 +123,7 @@ TEST(coding_cache, a_burst_of_one_coding_does_not_shut_out_the_others) {
 
 TEST(coding_cache, trimming_gives_back) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         std::string back;
         ASSERT_EQ(decode_whole(cache, c, encoded(cache, c, words(10'000)), back), errc::ok);
     }
@@ -136,12 +136,12 @@ TEST(coding_cache, trimming_gives_back) {
     EXPECT_EQ(cache.trim(), held - some);
     EXPECT_EQ(cache.snapshot().idle, 0u);
     EXPECT_EQ(cache.snapshot().retained_bytes, 0u);
-    for (const coding c : codings()) EXPECT_EQ(decode(c, encoded(cache, c, "again")).body, "again");
+    for (const content_coding c : codings()) EXPECT_EQ(decode(c, encoded(cache, c, "again")).body, "again");
 }
 
 TEST(coding_cache, moving) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         encoder first;
         ASSERT_EQ(first.open(cache, c), errc::ok);
         std::string wire, out;
@@ -171,7 +171,7 @@ TEST(coding_cache, moving) {
 // The figures of encoder.hpp and decoder.hpp.
 TEST(coding_cache, what_a_context_occupies) {
     const std::string body = words(4'000'000);
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         context_cache cache(std::size_t{1} << 30);
         std::string wire;
         {
@@ -188,7 +188,7 @@ TEST(coding_cache, what_a_context_occupies) {
         std::string back;
         ASSERT_EQ(decode_whole(cache, c, wire, back), errc::ok);
         const std::size_t decoding = cache.trim();
-        std::printf("%-8s %8zu bytes to encode, %8zu to decode\n", std::string(token_of(c)).c_str(), encoding,
+        std::printf("%-8s %8zu bytes to encode, %8zu to decode\n", std::string(to_string(c)).c_str(), encoding,
                     decoding);
         EXPECT_LE(encoding, std::size_t{c == br ? 3'584u : c == zstd ? 2'048u : 300u} << 10);
         EXPECT_LE(decoding, c == br || c == zstd ? std::size_t{1} << 20 : std::size_t{48} << 10);

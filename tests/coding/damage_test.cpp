@@ -16,26 +16,26 @@ std::string raw_deflated() {
 }
 
 TEST(coding_damage, cut_at_every_byte) {
-    std::vector<std::pair<coding, std::string>> all;
-    for (const coding c : codings()) all.emplace_back(c, encoded(c, message));
+    std::vector<std::pair<content_coding, std::string>> all;
+    for (const content_coding c : codings()) all.emplace_back(c, encoded(c, message));
     if (available(deflate)) all.emplace_back(deflate, raw_deflated());
     for (const auto& [c, coded] : all) {
         ASSERT_EQ(decode_all_ways(c, coded).body, message);
         for (std::size_t size = 0; size != coded.size(); ++size) {
             const decoded got = decode_all_ways(c, std::string_view(coded).substr(0, size));
-            EXPECT_EQ(got.error, errc::truncated) << token_of(c) << " " << size;
+            EXPECT_EQ(got.error, errc::truncated) << to_string(c) << " " << size;
             EXPECT_TRUE(message.starts_with(got.body));
         }
     }
 }
 
 TEST(coding_damage, what_follows) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string coded = encoded(c, message);
         for (const std::string_view tail :
              {"x"sv, "\0"sv, "\0\0\0\0\0\0\0\0"sv, "\x1f\x8c"sv, "\x28\x28"sv, "\r\n"sv, "\x28\xb5\x2f\xfe"sv}) {
             const decoded got = decode_all_ways(c, coded + std::string(tail));
-            EXPECT_EQ(got.error, errc::trailing_garbage) << token_of(c) << " " << static_cast<int>(tail[0]);
+            EXPECT_EQ(got.error, errc::trailing_garbage) << to_string(c) << " " << static_cast<int>(tail[0]);
             EXPECT_EQ(got.body, message);
         }
     }
@@ -45,11 +45,11 @@ TEST(coding_damage, what_follows) {
 }
 
 TEST(coding_damage, one_after_the_other) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string one = encoded(c, message), none = encoded(c, ""), two = encoded(c, "another");
         const decoded got = decode_all_ways(c, one + none + two);
         if (c == gzip || c == zstd) {
-            EXPECT_EQ(got.error, errc::ok) << token_of(c);
+            EXPECT_EQ(got.error, errc::ok) << to_string(c);
             EXPECT_EQ(got.body, message + "another");
             const std::string both = one + two;
             for (std::size_t size = one.size() + 1; size != both.size(); ++size)
@@ -60,7 +60,7 @@ TEST(coding_damage, one_after_the_other) {
             EXPECT_EQ(decode_all_ways(c, both, exact).error, errc::ok);
             EXPECT_EQ(decode_all_ways(c, both, less).error, errc::too_large);
         } else {
-            EXPECT_EQ(got.error, errc::trailing_garbage) << token_of(c);
+            EXPECT_EQ(got.error, errc::trailing_garbage) << to_string(c);
             EXPECT_EQ(got.body, message);
         }
     }
@@ -68,7 +68,7 @@ TEST(coding_damage, one_after_the_other) {
 
 TEST(coding_damage, every_bit_turned) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         std::string coded = encoded(c, message);
         int refused = 0;
         for (std::size_t bit = 0; bit != coded.size() * 8; ++bit) {
@@ -80,14 +80,14 @@ TEST(coding_damage, every_bit_turned) {
             EXPECT_NE(got.error, errc::misuse);
             // These two carry a checksum. (A bit of gzip's header may be anything, as long as the body is right.)
             if ((c == gzip || c == deflate) && got.error == errc::ok) {
-                EXPECT_EQ(got.body, message) << token_of(c) << " " << bit;
+                EXPECT_EQ(got.body, message) << to_string(c) << " " << bit;
             }
             // Right after an error the context serves the next.
             std::string back;
             ASSERT_EQ(decode_whole(cache, c, coded, back), errc::ok);
             ASSERT_EQ(back, message);
         }
-        EXPECT_GT(refused, 100) << token_of(c);
+        EXPECT_GT(refused, 100) << to_string(c);
     }
 }
 
@@ -97,7 +97,7 @@ TEST(coding_damage, noise_is_refused) {
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
     context_cache cache;
     std::mt19937_64 random(seed);
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         for (int i = 0; i != 300; ++i) {
             const std::string input = noise(random() % 300, random());
             const decode_limits limits{.max_bytes = 1 << 20};
@@ -112,7 +112,7 @@ TEST(coding_damage, noise_is_refused) {
 
 TEST(coding_damage, an_error_is_final) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         decoder coder;
         ASSERT_EQ(coder.open(cache, c), errc::ok);
         std::string out;
@@ -144,7 +144,7 @@ TEST(coding_damage, a_dictionary_is_asked_for) {
 
 TEST(coding_damage, asking_for_nothing_is_no_fault) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string coded = encoded(c, message);
         for (std::size_t size = 0; size != coded.size(); ++size) {
             decoder coder;
@@ -152,7 +152,7 @@ TEST(coding_damage, asking_for_nothing_is_no_fault) {
             std::string out;
             ASSERT_EQ(coder.append(std::string_view(coded).substr(0, size), false, out), errc::ok);
             for (int i = 0; i != 40; ++i)
-                ASSERT_EQ(coder.append({}, false, out), errc::ok) << token_of(c) << " " << size << " " << i;
+                ASSERT_EQ(coder.append({}, false, out), errc::ok) << to_string(c) << " " << size << " " << i;
             ASSERT_EQ(coder.append(std::string_view(coded).substr(size), true, out), errc::ok);
             ASSERT_EQ(out, message);
         }
@@ -169,7 +169,7 @@ TEST(coding_damage, out_of_turn) {
     EXPECT_EQ(closed.open(cache, identity), errc::unsupported);
     EXPECT_EQ(none.open(cache, identity), errc::unsupported);
     EXPECT_FALSE(closed.is_open() || none.is_open());
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         encoder coder;
         ASSERT_EQ(coder.open(cache, c), errc::ok);
         ASSERT_EQ(coder.append("a", operation::finish, out), errc::ok);

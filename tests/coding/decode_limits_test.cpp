@@ -8,9 +8,9 @@ using namespace coding_test;
 constexpr decode_limits any{.max_bytes = ~std::uint64_t{0}, .max_ratio = 0};
 
 TEST(coding_limits, the_size_to_the_byte) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         for (const std::string& body : {std::string("hello"), words(5'000), words(70'000), noise(10'000)}) {
-            SCOPED_TRACE(std::string(token_of(c)) + " " + std::to_string(body.size()));
+            SCOPED_TRACE(std::string(to_string(c)) + " " + std::to_string(body.size()));
             const std::string coded = encoded(c, body);
             decode_limits limits = any;
             for (limits.max_bytes = body.size() - 1; limits.max_bytes != body.size() + 2; ++limits.max_bytes) {
@@ -28,7 +28,7 @@ TEST(coding_limits, the_size_to_the_byte) {
 
 TEST(coding_limits, no_more_than_the_room) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string coded = encoded(c, std::string(100'000, 'a'));
         decoder coder;
         ASSERT_EQ(coder.open(cache, c, any), errc::ok);
@@ -49,7 +49,7 @@ TEST(coding_limits, no_more_than_the_room) {
 }
 
 // Zeros, made without ever holding them.
-std::string bomb(coding c, std::size_t size) {
+std::string bomb(content_coding c, std::size_t size) {
     context_cache cache;
     encoder coder;
     EXPECT_EQ(coder.open(cache, c), errc::ok);
@@ -62,8 +62,8 @@ std::string bomb(coding c, std::size_t size) {
 
 TEST(coding_limits, bombs) {
     constexpr std::size_t size = std::size_t{24} << 20;
-    for (const coding c : codings()) {
-        SCOPED_TRACE(token_of(c));
+    for (const content_coding c : codings()) {
+        SCOPED_TRACE(to_string(c));
         const std::string coded = bomb(c, size);
         EXPECT_LT(coded.size(), size / 900);
 
@@ -89,27 +89,28 @@ TEST(coding_limits, bombs) {
 }
 
 TEST(coding_limits, the_ratio_above_its_floor_only) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string body(30'000, 'a');
         const std::string coded = encoded(c, body);
         ASSERT_GT(body.size() / coded.size(), 100u);
         const auto error = [&](std::uint32_t ratio, std::uint64_t floor) {
             return decode_all_ways(c, coded, {.max_ratio = ratio, .ratio_floor = floor}).error;
         };
-        EXPECT_EQ(error(100, 30'000), errc::ok) << token_of(c);
-        EXPECT_EQ(error(100, 29'999), errc::ratio_too_high) << token_of(c);
-        EXPECT_EQ(error(0, 0), errc::ok) << token_of(c);
-        EXPECT_EQ(error(60'000, 0), errc::ok) << token_of(c);
+        EXPECT_EQ(error(100, 30'000), errc::ok) << to_string(c);
+        EXPECT_EQ(error(100, 29'999), errc::ratio_too_high) << to_string(c);
+        EXPECT_EQ(error(0, 0), errc::ok) << to_string(c);
+        EXPECT_EQ(error(60'000, 0), errc::ok) << to_string(c);
     }
     // What is as dense as text is passes, however long.
     const std::string text = words(1'000'000);
-    for (const coding c : codings())
-        EXPECT_EQ(decode(c, encoded(c, text), {.max_ratio = 50, .ratio_floor = 10'000}).error, errc::ok) << token_of(c);
+    for (const content_coding c : codings())
+        EXPECT_EQ(decode(c, encoded(c, text), {.max_ratio = 50, .ratio_floor = 10'000}).error, errc::ok)
+            << to_string(c);
 }
 
 // Endless members without a byte in them cost input, and nothing else.
 TEST(coding_limits, members_without_end) {
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         if (c != gzip && c != zstd) continue;
         const std::string none = encoded(c, "");
         std::string many;

@@ -50,8 +50,8 @@ errc run(std::size_t refusing, Deed deed) {
 
 TEST(coding_memory, refused_at_every_place) {
     const std::string body = words(600'000);
-    for (const coding c : codings()) {
-        SCOPED_TRACE(token_of(c));
+    for (const content_coding c : codings()) {
+        SCOPED_TRACE(to_string(c));
         const std::string coded = encoded(c, body);
         std::size_t refusals = 0;
         for (std::size_t at = 0;; ++at) {
@@ -92,7 +92,7 @@ TEST(coding_memory, refused_at_every_place) {
 TEST(coding_memory, a_warm_context_asks_for_none) {
     const std::string body = words(100'000);
     std::string wire(body.size(), '\0'), back(body.size() + 1, '\0');
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         context_cache cache;
         for (int round = 0; round != 4; ++round) {
             std::size_t size = 0;
@@ -104,7 +104,7 @@ TEST(coding_memory, a_warm_context_asks_for_none) {
                 return p.error;
             });
             ASSERT_EQ(coding_error, errc::ok);
-            EXPECT_EQ(asked != 0, round == 0) << token_of(c) << " encodes, round " << round << ", asked " << asked;
+            EXPECT_EQ(asked != 0, round == 0) << to_string(c) << " encodes, round " << round << ", asked " << asked;
             const errc decoding_error = run(never, [&] {
                 decoder coder;
                 if (const errc failed = coder.open(cache, c); failed != errc::ok) return failed;
@@ -112,7 +112,7 @@ TEST(coding_memory, a_warm_context_asks_for_none) {
                 return p.state == status::done ? errc::ok : p.error == errc::ok ? errc::misuse : p.error;
             });
             ASSERT_EQ(decoding_error, errc::ok);
-            EXPECT_EQ(asked != 0, round == 0) << token_of(c) << " decodes, round " << round << ", asked " << asked;
+            EXPECT_EQ(asked != 0, round == 0) << to_string(c) << " decodes, round " << round << ", asked " << asked;
             EXPECT_EQ(std::string_view(back).substr(0, body.size()), body);
         }
     }

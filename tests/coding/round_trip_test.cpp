@@ -7,8 +7,8 @@ namespace {
 
 using namespace coding_test;
 
-std::string encode_in_pieces(context_cache& cache, coding c, std::string_view input, cuts most, std::mt19937_64& random,
-                             encode_options options) {
+std::string encode_in_pieces(context_cache& cache, content_coding c, std::string_view input, cuts most,
+                             std::mt19937_64& random, encode_options options) {
     encoder coder;
     EXPECT_EQ(coder.open(cache, c, options), errc::ok);
     std::string out, room;
@@ -49,10 +49,10 @@ TEST(coding_round_trip, cut_anywhere) {
                                   noise(5'000),
                                   noise(100'000, seed),
                                   std::string(200'000, '\0')};
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         for (const std::string& body : bodies) {
             for (int round = 0; round != 6; ++round) {
-                SCOPED_TRACE(std::string(token_of(c)) + " " + std::to_string(body.size()) + " " +
+                SCOPED_TRACE(std::string(to_string(c)) + " " + std::to_string(body.size()) + " " +
                              std::to_string(round));
                 const std::size_t sizes[] = {3, 100, 10'000, 1'000'000};
                 const std::size_t shift = body.size() > 10'000 ? 1 : 0;
@@ -70,7 +70,7 @@ TEST(coding_round_trip, cut_anywhere) {
 
 TEST(coding_round_trip, whole) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string body = words(100'000);
         std::string coded = "head", back = "tail";
         ASSERT_EQ(encode_whole(cache, c, body, coded), errc::ok);
@@ -84,7 +84,7 @@ TEST(coding_round_trip, whole) {
 TEST(coding_round_trip, what_others_have_made) {
     const auto of = [](auto... bytes) { return std::string{static_cast<char>(bytes)...}; };
     struct {
-        coding c;
+        content_coding c;
         std::string bytes;
     } const made[] = {
         {gzip, of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0,
@@ -99,15 +99,15 @@ TEST(coding_round_trip, what_others_have_made) {
     for (const auto& m : made) {
         if (!available(m.c)) continue;
         const decoded back = decode_all_ways(m.c, m.bytes);
-        EXPECT_EQ(back.error, errc::ok) << token_of(m.c);
-        EXPECT_EQ(back.body, "hello") << token_of(m.c);
+        EXPECT_EQ(back.error, errc::ok) << to_string(m.c);
+        EXPECT_EQ(back.body, "hello") << to_string(m.c);
     }
 }
 
 TEST(coding_round_trip, a_flush_reaches_the_peer) {
     context_cache cache;
-    for (const coding c : codings()) {
-        SCOPED_TRACE(token_of(c));
+    for (const content_coding c : codings()) {
+        SCOPED_TRACE(to_string(c));
         encoder coder;
         decoder other;
         ASSERT_EQ(coder.open(cache, c), errc::ok);
@@ -130,7 +130,7 @@ TEST(coding_round_trip, a_flush_reaches_the_peer) {
 
 TEST(coding_round_trip, flushes_end_whatever_the_room) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string body = noise(3'000);
         for (std::size_t room = encoder::min_output_bytes; room != encoder::min_output_bytes + 70; ++room) {
             encoder coder;
@@ -145,7 +145,7 @@ TEST(coding_round_trip, flushes_end_whatever_the_room) {
                 }
                 return status::need_output;
             };
-            ASSERT_EQ(run(body, operation::flush), status::need_input) << token_of(c) << " " << room;
+            ASSERT_EQ(run(body, operation::flush), status::need_input) << to_string(c) << " " << room;
             ASSERT_EQ(run({}, operation::flush), status::need_input);
             EXPECT_LT(wire.size(), body.size() + 100);
             ASSERT_EQ(run({}, operation::finish), status::done);
@@ -156,7 +156,7 @@ TEST(coding_round_trip, flushes_end_whatever_the_room) {
 
 TEST(coding_round_trip, a_room_too_small_changes_nothing) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         encoder coder;
         ASSERT_EQ(coder.open(cache, c), errc::ok);
         std::string room(encoder::min_output_bytes - 1, '#');
@@ -172,29 +172,29 @@ TEST(coding_round_trip, a_room_too_small_changes_nothing) {
 TEST(coding_round_trip, every_level_and_those_beyond) {
     context_cache cache;
     const std::string body = words(20'000);
-    for (const coding c : codings())
+    for (const content_coding c : codings())
         for (const int level : {-1'000, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 19, 1'000}) {
             const decoded back = decode(c, encoded(cache, c, body, {.level = level}));
-            EXPECT_EQ(back.error, errc::ok) << token_of(c) << " " << level;
-            EXPECT_TRUE(back.body == body) << token_of(c) << " " << level;
+            EXPECT_EQ(back.error, errc::ok) << to_string(c) << " " << level;
+            EXPECT_TRUE(back.body == body) << to_string(c) << " " << level;
         }
     // A context that is used again takes the new level, not the old one.
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         const std::string fast = encoded(cache, c, body, {.level = 1});
         const std::string tight = encoded(cache, c, body, {.level = 9});
-        EXPECT_LT(tight.size(), fast.size()) << token_of(c);
-        EXPECT_EQ(encoded(cache, c, body, {.level = 1}), fast) << token_of(c);
-        EXPECT_EQ(encoded(cache, c, body), encoded(cache, c, body, {.level = default_level(c)})) << token_of(c);
+        EXPECT_LT(tight.size(), fast.size()) << to_string(c);
+        EXPECT_EQ(encoded(cache, c, body, {.level = 1}), fast) << to_string(c);
+        EXPECT_EQ(encoded(cache, c, body), encoded(cache, c, body, {.level = default_level(c)})) << to_string(c);
     }
 }
 
 TEST(coding_round_trip, what_does_not_shrink_is_left_alone) {
     context_cache cache;
-    for (const coding c : codings()) {
+    for (const content_coding c : codings()) {
         for (const std::string& body : {std::string(), std::string("a"), std::string(63, 'a'), std::string(64, 'a'),
                                         noise(1'000), noise(100'000)}) {
             std::string out = "as it was";
-            EXPECT_EQ(encode_whole(cache, c, body, out), errc::not_smaller) << token_of(c) << " " << body.size();
+            EXPECT_EQ(encode_whole(cache, c, body, out), errc::not_smaller) << to_string(c) << " " << body.size();
             EXPECT_EQ(out, "as it was");
         }
         // At the border: so much noise, and behind it something that shrinks. 64 bytes less are enough, 63 are not.
@@ -205,8 +205,8 @@ TEST(coding_round_trip, what_does_not_shrink_is_left_alone) {
             std::string out;
             const errc got = encode_whole(cache, c, body, out);
             const bool worth = full.size() + 64 <= body.size();
-            ASSERT_EQ(got, worth ? errc::ok : errc::not_smaller) << token_of(c) << " " << tail;
-            ASSERT_EQ(out, worth ? full : "") << token_of(c) << " " << tail;
+            ASSERT_EQ(got, worth ? errc::ok : errc::not_smaller) << to_string(c) << " " << tail;
+            ASSERT_EQ(out, worth ? full : "") << to_string(c) << " " << tail;
             ++(worth ? smaller : larger);
         }
         EXPECT_GT(smaller, 50);

@@ -118,7 +118,9 @@ TEST(ContentCoding, HasAName) {
     }
     EXPECT_EQ(to_string(static_cast<content_coding>(content_coding_count)), "");
     EXPECT_EQ(find_content_coding("Zstd"), content_coding::zstd);
-    for (const char* none : {"", "*", "gzi", "gzipp", "x-br", "compress"})
+    for (const char* zipped : {"gzip", "GZip", "x-gzip", "X-GZIP"})
+        EXPECT_EQ(find_content_coding(zipped), content_coding::gzip) << zipped;
+    for (const char* none : {"", "*", "gzi", "gzipp", "x-br", "x-deflate", "compress", "brotli", " gzip", "gzip "})
         EXPECT_EQ(find_content_coding(none), std::nullopt) << none;
 }
 

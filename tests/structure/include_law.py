@@ -56,8 +56,8 @@ LAYERS = (
                     re.compile(r"boost/beast/http/(?:verb|status|field|fields|message|empty_body|string_body)\.hpp")),
           forbidden=frozenset(THREADS | FILES | CLOCKS),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
-    # Bytes into bytes, for whoever is above: it needs nothing of ours.
-    Layer("coding", "server/coding", "fastserve/coding/", ("coding",),
+    # Bytes into bytes, for whoever is above; http/ has the names of the codings, which it negotiates.
+    Layer("coding", "server/coding", "fastserve/coding/", ("http", "coding"),
           external=(STD, re.compile(r"(?:zlib|zstd|zstd_errors|brotli/(?:encode|decode))\.h")),
           forbidden=frozenset(THREADS | FILES | CLOCKS),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),

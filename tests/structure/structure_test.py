@@ -62,7 +62,7 @@ class IncludeLaw(Tree):
             "server/http/include/fastserve/http/a.hpp": "#include <fastserve/pool/p.hpp>\n#include <chrono>\n",
             "server/http/src/a.cpp": '#include "detail.hpp"\n#include <immintrin.h>\n#include <boost/beast/http/verb.hpp>\n',
             "server/net/src/n.cpp": "#include <fastserve/http/a.hpp>\n#include <sys/epoll.h>\n#include <boost/asio.hpp>\n",
-            "server/coding/src/z.cpp": "#include <fastserve/coding/c.hpp>\n#include <zlib.h>\n#include <brotli/encode.h>\n",
+            "server/coding/src/z.cpp": "#include <fastserve/http/a.hpp>\n#include <zlib.h>\n#include <brotli/encode.h>\n",
             "server/app/include/fastserve/c.hpp": "#include <fastserve/coding/c.hpp>\n",
             "server/app/src/s.cpp": "#include <fastserve/net/n.hpp>\n#include <fastserve/server.hpp>\n",
             "server/app/include/fastserve/types.hpp": "#include <fastserve/net/address.hpp>\n",
@@ -78,7 +78,8 @@ class IncludeLaw(Tree):
             ("server/http/include/fastserve/http/a.hpp", "fastserve/router.hpp", "app"),
             ("server/http/src/a.cpp", "fastserve/coding/c.hpp", "coding"),
             ("server/net/src/a.cpp", "fastserve/coding/c.hpp", "coding"),
-            ("server/coding/src/a.cpp", "fastserve/http/error.hpp", "http"),
+            ("server/coding/src/a.cpp", "fastserve/pool/p.hpp", "pool"),
+            ("server/coding/src/a.cpp", "fastserve/net/worker.hpp", "net"),
             ("server/coding/src/a.cpp", "fastserve/response.hpp", "app"),
             ("server/net/src/a.cpp", "fastserve/server.hpp", "app"),
         ):

@@ -17,7 +17,7 @@ namespace fastserve::coding {
 
 namespace {
 
-detail::encode_context* make_encoder([[maybe_unused]] coding c) noexcept {
+detail::encode_context* make_encoder([[maybe_unused]] content_coding c) noexcept {
 #if FASTSERVE_WITH_ZLIB
     if (c == gzip || c == deflate) return detail::make_zlib_encoder(c == gzip);
 #endif
@@ -30,7 +30,7 @@ detail::encode_context* make_encoder([[maybe_unused]] coding c) noexcept {
     return nullptr;
 }
 
-detail::decode_context* make_decoder([[maybe_unused]] coding c) noexcept {
+detail::decode_context* make_decoder([[maybe_unused]] content_coding c) noexcept {
 #if FASTSERVE_WITH_ZLIB
     if (c == gzip || c == deflate) return detail::make_zlib_decoder(c == gzip);
 #endif
@@ -45,9 +45,9 @@ detail::decode_context* make_decoder([[maybe_unused]] coding c) noexcept {
 
 } // namespace
 
-bool available(coding c) noexcept {
-    constexpr std::array<bool, coding_count> built{true, FASTSERVE_WITH_ZLIB != 0, FASTSERVE_WITH_ZLIB != 0,
-                                                   FASTSERVE_WITH_BROTLI != 0, FASTSERVE_WITH_ZSTD != 0};
+bool available(content_coding c) noexcept {
+    constexpr std::array<bool, http::content_coding_count> built{
+        true, FASTSERVE_WITH_ZLIB != 0, FASTSERVE_WITH_ZLIB != 0, FASTSERVE_WITH_BROTLI != 0, FASTSERVE_WITH_ZSTD != 0};
     return built[static_cast<std::size_t>(c)];
 }
 
@@ -95,7 +95,7 @@ bool context_cache::evict_from_above(std::size_t bytes) noexcept {
     return decoders != nullptr || encoders != nullptr;
 }
 
-detail::encode_context* context_cache::take_encoder(coding c) noexcept {
+detail::encode_context* context_cache::take_encoder(content_coding c) noexcept {
     if (detail::encode_context* const kept = pop(encoders_[static_cast<std::size_t>(c)])) {
         ++stats_.hits;
         return kept;
@@ -104,7 +104,7 @@ detail::encode_context* context_cache::take_encoder(coding c) noexcept {
     return make_encoder(c);
 }
 
-detail::decode_context* context_cache::take_decoder(coding c) noexcept {
+detail::decode_context* context_cache::take_decoder(content_coding c) noexcept {
     if (detail::decode_context* const kept = pop(decoders_[static_cast<std::size_t>(c)])) {
         ++stats_.hits;
         return kept;
@@ -113,10 +113,10 @@ detail::decode_context* context_cache::take_decoder(coding c) noexcept {
     return make_decoder(c);
 }
 
-void context_cache::give(coding c, detail::encode_context* context) noexcept {
+void context_cache::give(content_coding c, detail::encode_context* context) noexcept {
     push(encoders_[static_cast<std::size_t>(c)], context);
 }
-void context_cache::give(coding c, detail::decode_context* context) noexcept {
+void context_cache::give(content_coding c, detail::decode_context* context) noexcept {
     push(decoders_[static_cast<std::size_t>(c)], context);
 }
 

@@ -30,7 +30,7 @@ decoder& decoder::operator=(decoder&& other) noexcept {
     return *this;
 }
 
-errc decoder::open(context_cache& cache, coding c, decode_limits limits) noexcept {
+errc decoder::open(context_cache& cache, content_coding c, decode_limits limits) noexcept {
     close();
     if (c == identity || !available(c)) return errc::unsupported;
     detail::decode_context* const context = cache.take_decoder(c);
@@ -123,7 +123,7 @@ errc decoder::append(std::string_view input, bool last, std::string& output) noe
     }
 }
 
-errc decode_whole(context_cache& cache, coding c, std::string_view body, std::string& output,
+errc decode_whole(context_cache& cache, content_coding c, std::string_view body, std::string& output,
                   decode_limits limits) noexcept {
     decoder coder;
     if (const errc failed = coder.open(cache, c, limits); failed != errc::ok) return failed;

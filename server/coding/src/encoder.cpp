@@ -26,7 +26,7 @@ encoder& encoder::operator=(encoder&& other) noexcept {
     return *this;
 }
 
-errc encoder::open(context_cache& cache, coding c, encode_options options) noexcept {
+errc encoder::open(context_cache& cache, content_coding c, encode_options options) noexcept {
     close();
     if (c == identity || !available(c)) return errc::unsupported;
     detail::encode_context* const context = cache.take_encoder(c);
@@ -95,7 +95,7 @@ errc encoder::append(std::string_view input, operation wanted, std::string& outp
     }
 }
 
-errc encode_whole(context_cache& cache, coding c, std::string_view body, std::string& output,
+errc encode_whole(context_cache& cache, content_coding c, std::string_view body, std::string& output,
                   encode_options options) noexcept {
     constexpr std::size_t least = encoder::min_output_bytes;
     encoder coder;

@@ -1,9 +1,8 @@
 #include <fastserve/coding/media.hpp>
 
-#include <fastserve/coding/coding.hpp>
-
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace fastserve::coding {
 
@@ -47,10 +46,19 @@ constexpr std::array<std::string_view, 4> suffixes{"+json", "+text", "+xml", "+y
 constexpr std::size_t longest_listed =
     std::max_element(listed.begin(), listed.end(), [](auto a, auto b) { return a.size() < b.size(); }) -> size();
 
+constexpr char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+// `small` is in lower case.
+bool equals_ignoring_case(std::string_view text, std::string_view small) noexcept {
+    return std::equal(text.begin(), text.end(), small.begin(), small.end(),
+                      [](char a, char b) { return lower(a) == b; });
+}
+
 } // namespace
 
 bool worth_coding(std::string_view type) noexcept {
-    using detail::equals_ignoring_case;
     type = type.substr(0, type.find(';'));
     while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
     if (equals_ignoring_case(type.substr(0, 5), "text/")) return type.size() > 5;
@@ -59,7 +67,7 @@ bool worth_coding(std::string_view type) noexcept {
             return true;
     std::array<char, longest_listed> small;
     if (type.size() > small.size()) return false;
-    std::transform(type.begin(), type.end(), small.begin(), detail::lower);
+    std::transform(type.begin(), type.end(), small.begin(), lower);
     return std::binary_search(listed.begin(), listed.end(), std::string_view(small.data(), type.size()));
 }
 

@@ -10,7 +10,6 @@ namespace fastserve::http {
 namespace {
 
 constexpr weight most = 1000;
-constexpr std::string_view coding_names[content_coding_count] = {"identity", "gzip", "deflate", "br", "zstd"};
 
 // Every weight is read to the end of its token, so that "0.5x" is none.
 std::optional<weight> parse_weight(std::string_view text) noexcept {
@@ -154,18 +153,6 @@ std::uint32_t precision_of(const media_range& range, std::string_view name, std:
 } // namespace
 
 // ---- codings
-
-std::string_view to_string(content_coding c) noexcept {
-    const auto index = static_cast<std::size_t>(c);
-    return index < content_coding_count ? coding_names[index] : std::string_view{};
-}
-
-std::optional<content_coding> find_content_coding(std::string_view name) noexcept {
-    for (std::uint8_t i = 0; i < content_coding_count; ++i)
-        if (equal_ignoring_case(name, coding_names[i])) return static_cast<content_coding>(i);
-    if (equal_ignoring_case(name, "x-gzip")) return content_coding::gzip;
-    return std::nullopt;
-}
 
 coding_preferences::coding_preferences(const head& of) noexcept {
     of.each(field::accept_encoding, [this](std::string_view line) { add(line); });

@@ -56,11 +56,11 @@ private:
     friend class decoder;
 
     // Null: no memory. Not reset.
-    detail::encode_context* take_encoder(coding c) noexcept;
-    detail::decode_context* take_decoder(coding c) noexcept;
+    detail::encode_context* take_encoder(content_coding c) noexcept;
+    detail::decode_context* take_decoder(content_coding c) noexcept;
     // Keeps or deletes.
-    void give(coding c, detail::encode_context* context) noexcept;
-    void give(coding c, detail::decode_context* context) noexcept;
+    void give(content_coding c, detail::encode_context* context) noexcept;
+    void give(content_coding c, detail::decode_context* context) noexcept;
 
     // Idle contexts of one coding and direction, the one given back last in front.
     template <class Context>
@@ -75,8 +75,8 @@ private:
     // Deletes one from the list with the most bytes, if that are more than `bytes`.
     bool evict_from_above(std::size_t bytes) noexcept;
 
-    std::array<list<detail::encode_context>, coding_count> encoders_{};
-    std::array<list<detail::decode_context>, coding_count> decoders_{};
+    std::array<list<detail::encode_context>, http::content_coding_count> encoders_{};
+    std::array<list<detail::decode_context>, http::content_coding_count> decoders_{};
     std::size_t max_bytes_;
     stats stats_{};
 };

@@ -57,7 +57,7 @@ public:
 
     // Begins a stream, with a context from `cache`, which outlives it; what it did before is dropped. Fails with
     // unsupported or no_memory, and is closed then.
-    [[nodiscard]] errc open(context_cache& cache, coding c, decode_limits limits = {}) noexcept;
+    [[nodiscard]] errc open(context_cache& cache, content_coding c, decode_limits limits = {}) noexcept;
     // Gives the context back, wherever in a stream it is. Nothing happens to one that is closed.
     void close() noexcept;
     bool is_open() const noexcept { return context_ != nullptr; }
@@ -83,13 +83,13 @@ private:
     decode_limits limits_{};
     std::uint64_t consumed_ = 0;
     std::uint64_t produced_ = 0;
-    coding coding_ = identity;
+    content_coding coding_ = identity;
     bool ended_ = false; // at the end of a member or frame, where the stream may end
     errc error_ = errc::ok;
 };
 
 // A whole body, decoded, appended to `output`, which is left as it was after an error.
-[[nodiscard]] errc decode_whole(context_cache& cache, coding c, std::string_view body, std::string& output,
+[[nodiscard]] errc decode_whole(context_cache& cache, content_coding c, std::string_view body, std::string& output,
                                 decode_limits limits = {}) noexcept;
 
 } // namespace fastserve::coding

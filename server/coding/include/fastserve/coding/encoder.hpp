@@ -51,7 +51,7 @@ public:
 
     // Begins a stream, with a context from `cache`, which outlives it; what it did before is dropped. Fails with
     // unsupported or no_memory, and is closed then.
-    [[nodiscard]] errc open(context_cache& cache, coding c, encode_options options = {}) noexcept;
+    [[nodiscard]] errc open(context_cache& cache, content_coding c, encode_options options = {}) noexcept;
     // Gives the context back, wherever in a stream it is. Nothing happens to one that is closed.
     void close() noexcept;
     bool is_open() const noexcept { return context_ != nullptr; }
@@ -67,14 +67,14 @@ public:
 private:
     detail::encode_context* context_ = nullptr;
     context_cache* cache_ = nullptr;
-    coding coding_ = identity;
+    content_coding coding_ = identity;
     bool ended_ = false;
     errc error_ = errc::ok;
 };
 
 // A whole body, coded, appended to `output`, which is left as it was after an error. not_smaller: the coded form is not
 // at least 64 bytes shorter, about what the fields it needs take; send the body as it is.
-[[nodiscard]] errc encode_whole(context_cache& cache, coding c, std::string_view body, std::string& output,
+[[nodiscard]] errc encode_whole(context_cache& cache, content_coding c, std::string_view body, std::string& output,
                                 encode_options options = {}) noexcept;
 
 } // namespace fastserve::coding

@@ -10,6 +10,8 @@
 // weight counts. Names are compared without regard to case.
 #pragma once
 
+#include <fastserve/http/content_coding.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,17 +27,6 @@ struct head;
 using weight = std::uint16_t;
 
 // ---- Accept-Encoding (RFC 9110 12.5.3)
-
-// The codings that a server may know (RFC 9110 8.4.1, RFC 7932, RFC 8878).
-enum class content_coding : std::uint8_t { identity, gzip, deflate, br, zstd };
-
-inline constexpr std::uint8_t content_coding_count = static_cast<std::uint8_t>(content_coding::zstd) + 1;
-
-// As it is written in Content-Encoding ("gzip"). Static.
-std::string_view to_string(content_coding c) noexcept;
-
-// The coding of that name, also "x-gzip" (RFC 9110 8.4.1.3), without regard to case.
-std::optional<content_coding> find_content_coding(std::string_view name) noexcept;
 
 class coding_preferences {
 public:
