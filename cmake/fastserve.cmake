@@ -132,12 +132,12 @@ function(fastserve_list_microbenchmarks)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/microbench/targets.txt CONTENT "${lines}")
 endfunction()
 
-# fastserve_fuzz(name SOURCES a.cpp ... DEPENDS fastserve::x ... CORPUS dir [DICTIONARY file]): a fuzz target. Where
-# FASTSERVE_FUZZ is on, a libFuzzer binary and the test NAME_smoke: the corpus, then FASTSERVE_FUZZ_SECONDS of inputs that
-# grow from it, from a seed that it prints; an input that finds something is left beside the binary. Elsewhere the test
-# NAME_replay, which runs the corpus.
+# fastserve_fuzz(name [BRIEF] SOURCES a.cpp ... DEPENDS fastserve::x ... CORPUS dir [DICTIONARY file]): a fuzz target.
+# Where FASTSERVE_FUZZ is on, a libFuzzer binary and the test NAME_smoke: the corpus, then FASTSERVE_FUZZ_SECONDS of inputs
+# that grow from it, half of that for one that is BRIEF, from a seed that it prints; an input that finds something is left
+# beside the binary. Elsewhere the test NAME_replay, which runs the corpus.
 function(fastserve_fuzz name)
-  cmake_parse_arguments(arg "" "CORPUS;DICTIONARY" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "BRIEF" "CORPUS;DICTIONARY" "SOURCES;DEPENDS" ${ARGN})
   cmake_path(ABSOLUTE_PATH arg_CORPUS)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
@@ -149,7 +149,11 @@ function(fastserve_fuzz name)
     return()
   endif()
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set(options -max_total_time=${FASTSERVE_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
+  set(seconds ${FASTSERVE_FUZZ_SECONDS})
+  if(arg_BRIEF)
+    math(EXPR seconds "(${seconds} + 1) / 2")
+  endif()
+  set(options -max_total_time=${seconds} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
               -artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/${name}.)
   if(arg_DICTIONARY)
     cmake_path(ABSOLUTE_PATH arg_DICTIONARY)
