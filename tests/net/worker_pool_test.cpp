@@ -140,19 +140,21 @@ TEST(WorkerPool, ADrivenOneMayEndBeforeItCameToItsListener) {
 TEST(WorkerPool, AListenThatFailsHalfWayLeavesNothing) {
     net::worker_pool_options o = with_workers(2);
     o.pin = net::pin::on;
-    serving s(o);
-    ASSERT_EQ(s.pool.addresses().size(), 1u);
+    const std::uint16_t port = serving(o).port; // free again
     for (std::uint64_t nth = 1;; ++nth) {
         net::sys::fault_plan plan;
         plan.fail(net::sys::call::duplicate, nth, EMFILE);
         const net::sys::fault_scope installed(plan);
-        const auto at = s.pool.listen(*net::address::parse("127.0.0.1:0"));
+        site handlers(o.limits);
+        net::worker_pool pool(handlers, o);
+        ASSERT_FALSE(pool.open());
+        const auto at = pool.listen(*net::address::parse("127.0.0.1:" + std::to_string(port)));
         if (plan.injected() == 0) break;
         ASSERT_FALSE(at);
         EXPECT_EQ(at.error(), std::errc::too_many_files_open);
-        EXPECT_EQ(s.pool.addresses().size(), 1u);
+        EXPECT_TRUE(pool.addresses().empty());
+        EXPECT_FALSE(client(port).connected());
     }
-    EXPECT_EQ(client(s.port).get("/").status, 200);
 }
 
 TEST(WorkerPool, TwoServersLiveInOneProcess) {
