@@ -340,6 +340,18 @@ TEST(Acceptor, DoesNotSpinOnAnErrorThatStays) {
     }
 }
 
+// Nor on a listener that waits for better times, and that the worker's set would not let go.
+TEST(Acceptor, DoesNotSpinOnAListenerThatStaysInTheSet) {
+    sys::fault_plan plan;
+    plan.fail(sys::call::accept, 1, ENOMEM);
+    plan.fail(sys::call::epoll_ctl, 3, ENOMEM); // after the wake-up and the listener were added
+    const sys::fault_scope installed(plan);
+    serving s(with_workers(1));
+    EXPECT_EQ(client(s.port).get("/").status, 200);
+    EXPECT_EQ(plan.injected(), 2u);
+    EXPECT_LT(plan.calls(sys::call::epoll_wait), 1'000u);
+}
+
 // For real, in a process of its own, which has few descriptors.
 int serve_without_descriptors(unsigned workers) {
     serving s(with_workers(workers));

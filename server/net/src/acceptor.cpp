@@ -111,7 +111,7 @@ void acceptor::wait() noexcept {
 }
 
 void acceptor::stop_watching() noexcept {
-    if (std::exchange(watching_, false)) local_.by->unwatch(listener_.fd(), *this);
+    if (std::exchange(watching_, false)) local_.by->unwatch(*this);
 }
 
 void acceptor::on_readable() noexcept {

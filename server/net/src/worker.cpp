@@ -215,8 +215,11 @@ void worker::on_event(std::uint64_t data, std::uint32_t events) noexcept {
     if (handle.is_null()) {
         // 0 is the wake-up: its mail is delivered after the events.
         if (handle.tag() == 0) return;
-        watched* const w = watched_[handle.tag() - 1];
-        if (w) w->on_readable(); // else unwatched earlier in this batch
+        watch_place& p = watched_[handle.tag() - 1];
+        if (p.by)
+            p.by->on_readable();
+        else if (p.fd >= 0) // else let go earlier in this batch
+            let_go(p);
         return;
     }
     connection* const c = env_.connections.find(handle);
@@ -291,25 +294,34 @@ bool worker::post(mail_chain& letters) noexcept {
 // -------------------------------------------------------------------------------------------------------
 
 int worker::watch(int fd, watched& w) noexcept {
-    auto place = std::find(watched_.begin(), watched_.end(), nullptr);
+    const auto there = std::find_if(watched_.begin(), watched_.end(), [fd](const watch_place& p) { return p.fd == fd; });
+    if (there != watched_.end()) { // the set still has it
+        there->by = &w;
+        return 0;
+    }
+    auto place = std::find_if(watched_.begin(), watched_.end(), [](const watch_place& p) { return p.fd < 0; });
     if (place == watched_.end()) {
         try {
-            place = watched_.insert(place, nullptr);
+            place = watched_.insert(place, watch_place{});
         } catch (const std::bad_alloc&) {
             return ENOMEM;
         }
     }
     const auto index = static_cast<std::uint64_t>(place - watched_.begin());
     const int e = sys::epoll_add(events_fd_.get(), fd, EPOLLIN, event_of_no_connection(index + 1));
-    if (e == 0) *place = &w;
+    if (e == 0) *place = {&w, fd};
     return e;
 }
 
-void worker::unwatch(int fd, const watched& w) noexcept {
-    const auto place = std::find(watched_.begin(), watched_.end(), &w);
-    if (place == watched_.end()) return;
-    *place = nullptr;
-    sys::epoll_remove(events_fd_.get(), fd);
+void worker::unwatch(const watched& w) noexcept {
+    for (watch_place& p : watched_)
+        if (p.by == &w) let_go(p);
+}
+
+// Its events go on if that fails, and each of them tries again.
+void worker::let_go(watch_place& p) noexcept {
+    p.by = nullptr;
+    if (sys::epoll_remove(events_fd_.get(), p.fd) == 0) p.fd = -1;
 }
 
 void worker::enlist(connection& c) noexcept {

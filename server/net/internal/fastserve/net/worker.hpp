@@ -122,7 +122,7 @@ public:
     // Tells `w` whenever the descriptor is readable, until unwatch(), which comes before either ends. An errno if that
     // cannot be.
     int watch(int fd, watched& w) noexcept;
-    void unwatch(int fd, const watched& w) noexcept;
+    void unwatch(const watched& w) noexcept;
 
     // What the handler of a suspended exchange wants, or has done; not more than one thing at a time, but that it may
     // finish at any time. Done at once, or at the end of the batch.
@@ -164,6 +164,11 @@ private:
         worker* const outermost_;
     };
 
+    struct watch_place {
+        watched* by = nullptr; // null: free, or, with a descriptor, one that the set would not let go
+        int fd = -1;
+    };
+
     template <class F>
     void run_loop(F f);
     void wait_for_events();
@@ -172,6 +177,7 @@ private:
     void look_at_clock() noexcept;
     void on_event(std::uint64_t data, std::uint32_t events) noexcept;
     void on_event_while_suspended(connection&, std::uint32_t events, bool finishes) noexcept;
+    void let_go(watch_place&) noexcept;
     void deliver_mail() noexcept;
     void run_ready() noexcept;
     void end_batch() noexcept;
@@ -215,7 +221,7 @@ private:
     boost::asio::io_context& context_;
     std::span<const std::unique_ptr<worker>> all_;
     unique_fd events_fd_;
-    std::vector<watched*> watched_; // events name them by their place; null: a place that is free
+    std::vector<watch_place> watched_; // events name them by their place
     std::shared_ptr<mailbox> mailbox_;
     boost::asio::posix::stream_descriptor events_;
     boost::asio::steady_timer timer_;
