@@ -44,6 +44,8 @@ TEST(Error, IsAnErrorCode) {
     EXPECT_EQ(some.message(), message_of(errc::bad_host));
     EXPECT_EQ(some.category(), http_category());
     EXPECT_STREQ(some.category().name(), "fastserve.http");
+    for (const int none_of_them : {-1, int{errc_count}, 256, 256 + static_cast<int>(errc::bad_host)})
+        EXPECT_EQ(http_category().message(none_of_them), "unknown error") << none_of_them;
 }
 
 } // namespace

@@ -1,20 +1,8 @@
 #include <fastserve/error.hpp>
 
-#include <string>
+#include <fastserve/http/error_category.hpp>
 
 namespace fastserve {
-
-namespace {
-
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve"; }
-    std::string message(int value) const override {
-        if (value < 0 || value >= errc_count) return "unknown error";
-        return std::string(message_of(static_cast<errc>(value)));
-    }
-};
-
-} // namespace
 
 std::string_view message_of(errc e) noexcept {
     switch (e) {
@@ -45,7 +33,7 @@ std::string_view message_of(errc e) noexcept {
 }
 
 const std::error_category& app_category() noexcept {
-    static const category instance;
+    static const http::error_category<errc> instance("fastserve");
     return instance;
 }
 

@@ -1,5 +1,6 @@
 #include <fastserve/detail/route_pattern.hpp>
 
+#include <fastserve/http/error_category.hpp>
 #include <fastserve/http/percent.hpp>
 
 #include <algorithm>
@@ -122,15 +123,8 @@ std::string_view message_of(route_errc e) noexcept {
     return "unknown error";
 }
 
-namespace {
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve.route"; }
-    std::string message(int value) const override { return std::string(message_of(static_cast<route_errc>(value))); }
-};
-} // namespace
-
 const std::error_category& route_category() noexcept {
-    static const category instance;
+    static const http::error_category<route_errc> instance("fastserve.route");
     return instance;
 }
 

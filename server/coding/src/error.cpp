@@ -1,6 +1,6 @@
 #include <fastserve/coding/error.hpp>
 
-#include <string>
+#include <fastserve/http/error_category.hpp>
 
 namespace fastserve::coding {
 
@@ -22,15 +22,8 @@ std::string_view message_of(errc e) noexcept {
     return "unknown error";
 }
 
-namespace {
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve.coding"; }
-    std::string message(int value) const override { return std::string(message_of(static_cast<errc>(value))); }
-};
-} // namespace
-
 const std::error_category& coding_category() noexcept {
-    static const category instance;
+    static const http::error_category<errc> instance("fastserve.coding");
     return instance;
 }
 

@@ -1,6 +1,7 @@
 #include <fastserve/http/cookie.hpp>
 
 #include <fastserve/http/date.hpp>
+#include <fastserve/http/error_category.hpp>
 #include <fastserve/http/head.hpp>
 
 #include "field_chars.hpp"
@@ -159,15 +160,8 @@ std::string_view message_of(cookie_errc e) noexcept {
     return "unknown error";
 }
 
-namespace {
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve.cookie"; }
-    std::string message(int value) const override { return std::string(message_of(static_cast<cookie_errc>(value))); }
-};
-} // namespace
-
 const std::error_category& cookie_category() noexcept {
-    static const category instance;
+    static const error_category<cookie_errc> instance("fastserve.cookie");
     return instance;
 }
 

@@ -1,6 +1,5 @@
 #include <fastserve/http/error.hpp>
-
-#include <string>
+#include <fastserve/http/error_category.hpp>
 
 namespace fastserve::http {
 
@@ -80,15 +79,8 @@ std::string_view message_of(errc e) noexcept {
     return "unknown error";
 }
 
-namespace {
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve.http"; }
-    std::string message(int value) const override { return std::string(message_of(static_cast<errc>(value))); }
-};
-} // namespace
-
 const std::error_category& http_category() noexcept {
-    static const category instance;
+    static const error_category<errc> instance("fastserve.http");
     return instance;
 }
 

@@ -1,6 +1,5 @@
 #include <fastserve/http/multipart_error.hpp>
-
-#include <string>
+#include <fastserve/http/error_category.hpp>
 
 namespace fastserve::http {
 
@@ -33,17 +32,8 @@ std::string_view message_of(multipart_errc e) noexcept {
     return "unknown error";
 }
 
-namespace {
-class category final : public std::error_category {
-    const char* name() const noexcept override { return "fastserve.multipart"; }
-    std::string message(int value) const override {
-        return std::string(message_of(static_cast<multipart_errc>(value)));
-    }
-};
-} // namespace
-
 const std::error_category& multipart_category() noexcept {
-    static const category instance;
+    static const error_category<multipart_errc> instance("fastserve.multipart");
     return instance;
 }
 
