@@ -16,6 +16,20 @@ namespace {
 using namespace fastserve;
 using namespace fastserve::test;
 
+// A pool that listens, and that nobody has started.
+struct unstarted {
+    explicit unstarted(const net::worker_pool_options& o = with_workers(2)) : handlers(o.limits), pool(handlers, o) {
+        EXPECT_FALSE(pool.open());
+        const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
+        EXPECT_TRUE(at);
+        if (at) port = at->port();
+    }
+
+    site handlers;
+    net::worker_pool pool;
+    std::uint16_t port = 0;
+};
+
 TEST(WorkerPool, TheLargestLimitOfConnectionsIsAccepted) {
     for (const std::uint64_t most : {std::uint64_t{1}, (std::uint64_t{1} << 24) - 1, std::uint64_t{1} << 40}) {
         net::worker_pool_options o = with_workers(2);
@@ -34,55 +48,40 @@ TEST(WorkerPool, WithoutANumberThereIsAWorkerForEachCpu) {
 }
 
 TEST(WorkerPool, WhatWasNeverStartedEnds) {
-    net::worker_pool_options o = with_workers(3);
-    site handlers(o.limits);
     std::uint16_t port = 0;
     {
-        net::worker_pool pool(handlers, o);
-        ASSERT_FALSE(pool.open());
-        const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
-        ASSERT_TRUE(at);
-        port = at->port();
-        pool.request_drain(); // letters that nobody will read
-        EXPECT_TRUE(pool.stop().clean());
+        unstarted u(with_workers(3));
+        port = u.port;
+        u.pool.request_drain(); // letters that nobody will read
+        EXPECT_TRUE(u.pool.stop().clean());
     }
     EXPECT_FALSE(client(port).connected());
 }
 
 TEST(WorkerPool, ConnectionsBeforeTheStartAreServedAfterIt) {
-    net::worker_pool_options o = with_workers(2);
-    site handlers(o.limits);
-    net::worker_pool pool(handlers, o);
-    ASSERT_FALSE(pool.open());
-    const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
-    ASSERT_TRUE(at);
-    client c(at->port());
+    unstarted u;
+    client c(u.port);
     c.send(request("/id/early"));
-    ASSERT_FALSE(pool.start());
+    ASSERT_FALSE(u.pool.start());
     EXPECT_EQ(c.read().body, "/id/early");
-    pool.end();
+    u.pool.end();
 }
 
 // To wake a worker costs more than to serve a request: what one turn of the acceptor takes in is one letter for each.
 TEST(WorkerPool, ATurnOfTheAcceptorWakesEachWorkerOnce) {
-    net::worker_pool_options o = with_workers(2);
-    site handlers(o.limits);
-    net::worker_pool pool(handlers, o);
-    ASSERT_FALSE(pool.open());
-    const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
-    ASSERT_TRUE(at);
+    unstarted u;
     std::vector<client> clients;
     for (unsigned i = 0; i < net::acceptor::accepts_a_turn - 1; ++i) {
-        clients.emplace_back(at->port());
+        clients.emplace_back(u.port);
         clients.back().send(request("/"));
     }
     net::sys::fault_plan plan;
     const net::sys::fault_scope counted(plan);
-    ASSERT_FALSE(pool.start());
+    ASSERT_FALSE(u.pool.start());
     for (client& c : clients) ASSERT_EQ(c.read().status, 200);
     EXPECT_LE(plan.calls(net::sys::call::eventfd_write), 2u);
     clients.clear();
-    pool.end();
+    u.pool.end();
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -105,19 +104,15 @@ TEST(WorkerPool, AThreadThatCannotStartIsAnError) {
     for (const auto pin : {net::pin::off, net::pin::on}) {
         net::worker_pool_options o = with_workers(2);
         o.pin = pin;
-        site handlers(o.limits);
-        net::worker_pool pool(handlers, o);
-        ASSERT_FALSE(pool.open());
-        const auto at = pool.listen(*net::address::parse("127.0.0.1:0"));
-        ASSERT_TRUE(at);
-        client waiting(at->port());
+        unstarted u(o);
+        client waiting(u.port);
         ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
-        const std::error_code failed = pool.start();
+        const std::error_code failed = u.pool.start();
         pthread_setattr_default_np(&before);
         EXPECT_EQ(failed, std::errc::resource_unavailable_try_again);
-        EXPECT_FALSE(pool.running());
-        EXPECT_FALSE(client(at->port()).connected());
-        EXPECT_TRUE(pool.stop().clean());
+        EXPECT_FALSE(u.pool.running());
+        EXPECT_FALSE(client(u.port).connected());
+        EXPECT_TRUE(u.pool.stop().clean());
     }
 }
 #endif

@@ -154,18 +154,11 @@ void acceptor::look_again_in(std::chrono::milliseconds time) noexcept {
     }
 }
 
-// A worker that a handler keeps from its loop gets nothing until it is back.
-void acceptor::look_for_stalls() noexcept {
-    const std::uint64_t now = worker::clock_ms();
-    for (std::size_t i = 0; i < workers_.size(); ++i)
-        board_.set_stalled(static_cast<int>(i), workers_[i]->stalled(now));
-}
-
 acceptor::outcome acceptor::accept_batch() noexcept {
     if (local_.by)
         board_.set_stalled(static_cast<int>(local_.by->index()), false); // it was, perhaps
     else
-        look_for_stalls();
+        look_for_stalls(workers_, board_); // those get nothing until they are back
     const outcome how = accept_some();
     hand_over();
     return how;

@@ -8,6 +8,17 @@
 
 namespace fastserve::net {
 
+bool look_for_stalls(std::span<const std::unique_ptr<worker>> workers, load_board& board) noexcept {
+    const std::uint64_t now = worker::clock_ms();
+    bool any_works = false;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        const bool stalled = workers[i]->stalled(now);
+        board.set_stalled(static_cast<int>(i), stalled);
+        any_works = any_works || !stalled;
+    }
+    return any_works;
+}
+
 stall_monitor::stall_monitor(boost::asio::io_context& loop, std::span<const std::unique_ptr<worker>> workers,
                              load_board& board, const gate& door)
     : loop_(loop), timer_(loop), workers_(workers), board_(board), gate_(door) {}
@@ -48,19 +59,14 @@ void stall_monitor::wait() noexcept {
 }
 
 void stall_monitor::look() noexcept {
-    const std::uint64_t now = worker::clock_ms();
-    std::uint64_t accepted = 0;
-    bool all_stalled = true;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-        const bool stalled = workers_[i]->stalled(now);
-        board_.set_stalled(static_cast<int>(i), stalled);
-        all_stalled = all_stalled && stalled;
-        accepted += read(workers_[i]->counters().accepted);
-    }
     // Whoever waits in a queue is served by its worker when that is back; in a mailbox it would wait for that one.
-    for (const relief& r : reliefs_)
-        if (!all_stalled && board_.stalled(static_cast<int>(r.index))) r.stand_in->relieve();
+    if (look_for_stalls(workers_, board_)) {
+        for (const relief& r : reliefs_)
+            if (board_.stalled(static_cast<int>(r.index))) r.stand_in->relieve();
+    }
 
+    std::uint64_t accepted = 0;
+    for (const auto& w : workers_) accepted += read(w->counters().accepted);
     const bool quiet = gate_.open() == 0 && accepted == accepted_before_;
     accepted_before_ = accepted;
     if (quiet) {

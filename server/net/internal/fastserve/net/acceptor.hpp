@@ -120,9 +120,7 @@ public:
     void finish_for_all() noexcept;
 
     const address& local_address() const noexcept { return listener_.local(); }
-    boost::asio::io_context& loop() const noexcept { return context_; }
     worker* local() const noexcept { return local_.by; }
-    int descriptor() const noexcept { return listener_.fd(); }
     std::uint64_t accepted() const noexcept { return accepted_.load(std::memory_order_relaxed); }
     std::uint64_t starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
 
@@ -152,7 +150,6 @@ private:
     int choose(const connection&) noexcept;
     bool place(int fd, const sockaddr_storage& peer, socklen_t size, bool reserved) noexcept;
     bool refuse_one() noexcept;
-    void look_for_stalls() noexcept;
 
     boost::asio::io_context& context_;
     listener listener_;

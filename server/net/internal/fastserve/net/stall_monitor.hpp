@@ -26,6 +26,9 @@
 
 namespace fastserve::net {
 
+// Tells the board which workers are stalled. False: all are.
+bool look_for_stalls(std::span<const std::unique_ptr<worker>> workers, load_board& board) noexcept;
+
 class stall_monitor {
 public:
     // A connection to a stalled worker waits for this long, and for worker::stall_ms.
