@@ -8,4 +8,8 @@ if(NOT FASTSERVE_SANITIZE)
       ENVIRONMENT PYTHONDONTWRITEBYTECODE=1
       FAIL_REGULAR_EXPRESSION "Ran 0 tests")
   endforeach()
+  # The README's numbers are those of the record that it names.
+  add_test(NAME shootout_readme
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/readme_table.py --check ${PROJECT_SOURCE_DIR}/README.md)
+  set_tests_properties(shootout_readme PROPERTIES TIMEOUT 60 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endif()

@@ -177,4 +177,11 @@ class Workshop:
 
     def shown(self, words: list[str]) -> list[str]:
         """A command as the record shows it: without this machine's folders."""
-        return [word.replace(f"{self.root}/", "") for word in words]
+        named = {str(Path(value).resolve()): f"${name}" for name, value in os.environ.items()
+                 if name.startswith("SHOOTOUT_") and value}
+        shown = []
+        for word in words:
+            for folder, name in named.items():
+                word = word.replace(folder, name)
+            shown.append(word.replace(f"{self.root}/", ""))
+        return shown

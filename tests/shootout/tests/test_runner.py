@@ -114,6 +114,14 @@ class Run(unittest.TestCase):
         self.assertEqual(self.said, ["without absent: it is not to be had"])
         self.assertEqual(self.record["scenarios"], [])
 
+    def test_a_record_names_no_folder_of_this_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root, old = Path(folder, "root"), Path(folder, "old", "fastserve").resolve()
+            shop = Workshop(root)
+            with mock.patch.dict("os.environ", {"SHOOTOUT_OLD": str(old), "SHOOTOUT_MARTINI": ""}):
+                self.assertEqual(shop.shown([str(root / "bin" / "x"), f"--with={old}/y", "plain"]),
+                                 ["bin/x", "--with=$SHOOTOUT_OLD/y", "plain"])
+
     def test_no_server_is_left_behind(self):
         self.runner.run(self.step("fast", "wrong", rounds=1))
         self.assertEqual(processes.children(processes.os.getpid()), [])
