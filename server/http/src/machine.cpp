@@ -132,7 +132,7 @@ bool machine::grow_body(turn& t, std::size_t room) noexcept {
     if (capacity - x.body_size_ >= room) return true;
     std::size_t wanted = std::max(capacity * 2, x.body_size_ + room);
     if (x.head.body == framing::length)
-        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, x.body_size_ + std::max(room, body_left_)));
+        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, x.body_size_ + std::max(room, x.body_left_)));
     pool::buffer larger = t.buffers.acquire(wanted);
     if (!larger) return false;
     if (x.body_size_ != 0) std::memcpy(larger.data(), x.body_bytes_.data(), x.body_size_);
@@ -141,13 +141,19 @@ bool machine::grow_body(turn& t, std::size_t room) noexcept {
     return true;
 }
 
-void machine::give_exchange(turn& t) noexcept {
-    exchange& x = *std::exchange(exchange_, nullptr);
+// Makes it as good as new, but for what tells where the request ends.
+void machine::clear_exchange(turn& t) noexcept {
+    exchange& x = *exchange_;
+    assert(!lends_);
     t.buffers.release(std::move(x.head_bytes_));
     t.buffers.release(std::move(x.body_bytes_));
     x.reset();
+}
+
+void machine::give_exchange(turn& t) noexcept {
+    clear_exchange(t);
     assert(!t.spare || !t.returned);
-    (t.spare ? t.returned : t.spare) = &x;
+    (t.spare ? t.returned : t.spare) = std::exchange(exchange_, nullptr);
 }
 
 // ---- input
@@ -159,7 +165,7 @@ std::span<char> machine::input_area(turn& t) noexcept {
     if (phase_ != phase::body) return t.input;
     exchange& x = *exchange_;
     // What stands behind a chunked body is copied once: it must not be more than any other input.
-    const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), chunk_room);
+    const std::uint64_t most = x.head.body == framing::length ? x.body_left_ : std::max(t.input.size(), chunk_room);
     const std::size_t room = x.body_bytes_.capacity() - x.body_size_;
     return {x.body_bytes_.data() + x.body_size_, static_cast<std::size_t>(std::min<std::uint64_t>(room, most))};
 }
@@ -201,11 +207,11 @@ step machine::next_head(turn& t) noexcept {
             return pause(t, action::flush);
         exchange_ = std::exchange(t.spare, nullptr);
         if (!exchange_) return fail(t, 503);
-        parser_ = head_parser();
+        exchange_->parser_ = head_parser();
     }
     http::head& head = exchange_->head;
-    const bool begun = phase_ == phase::head && parser_.started();
-    const parse_status parsed = parser_.parse(t.at, static_cast<std::size_t>(t.end - t.at), head, t.limits);
+    const bool begun = phase_ == phase::head && exchange_->parser_.started();
+    const parse_status parsed = exchange_->parser_.parse(t.at, static_cast<std::size_t>(t.end - t.at), head, t.limits);
     head_request_ = head.method == verb::head;
     if (parsed == parse_status::need_more) {
         if (!keep_rest(t) || !grow_head(t)) return fail(t, 503);
@@ -213,7 +219,7 @@ step machine::next_head(turn& t) noexcept {
         if (!begun) enter(t, phase::head);
         return {action::read};
     }
-    if (parsed == parse_status::error) return fail(t, parser_.error());
+    if (parsed == parse_status::error) return fail(t, exchange_->parser_.error());
     t.at += head.size;
     keep_alive_ = head.keep_alive;
     if (peer_finished_) exchange_->peer_finished.store(true, std::memory_order_relaxed);
@@ -225,7 +231,7 @@ step machine::on_decision(turn& t, const decision& d) noexcept {
     exchange& x = *exchange_;
     plain_ = d.plain && !d.streamed;
     answered_ = d.answered;
-    handler_timeout_ = d.handler_timeout;
+    x.handler_timeout_ = d.handler_timeout;
     if (x.head.body == framing::none) [[likely]]
         return body_ready(t);
     // A client that waits for 100 Continue may or may not send the body now: only closing is unambiguous, be the body
@@ -235,16 +241,16 @@ step machine::on_decision(turn& t, const decision& d) noexcept {
     const auto have = static_cast<std::size_t>(t.end - t.at);
     if (d.streamed && !answered_) return stream_body(t, d, have);
     if (x.head.body == framing::length) {
-        body_left_ = x.head.content_length;
-        if (!answered_ && body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
-        if (have < body_left_) return await_body(t, have);
-        x.body = {t.at, static_cast<std::size_t>(body_left_)};
-        t.at += body_left_;
+        x.body_left_ = x.head.content_length;
+        if (!answered_ && x.body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
+        if (have < x.body_left_) return await_body(t, have);
+        x.body = {t.at, static_cast<std::size_t>(x.body_left_)};
+        t.at += x.body_left_;
         return body_ready(t);
     }
-    decoder_ = chunked_decoder(t.limits, answered_ ? dropped_body : d.body_bytes);
-    const auto r = decoder_.decode(t.at, have);
-    if (r.status == decode_status::error) return answered_ ? answer_and_linger(t) : fail(t, decoder_.error());
+    x.decoder_ = chunked_decoder(t.limits, answered_ ? dropped_body : d.body_bytes);
+    const auto r = x.decoder_.decode(t.at, have);
+    if (r.status == decode_status::error) return answered_ ? answer_and_linger(t) : fail(t, x.decoder_.error());
     if (!keep_trailers(t, r.trailers)) return fail(t, 503);
     if (r.status == decode_status::need_more) return await_body(t, r.produced);
     x.body = {t.at, r.produced};
@@ -258,8 +264,8 @@ step machine::await_body(turn& t, std::size_t have) noexcept {
     const bool by_length = x.head.body == framing::length;
     const bool silent = t.at == t.end;
     if (answered_) {
-        if (by_length && body_left_ > dropped_body) return answer_and_linger(t);
-        if (by_length) body_left_ -= have;
+        if (by_length && x.body_left_ > dropped_body) return answer_and_linger(t);
+        if (by_length) x.body_left_ -= have;
         t.at = t.end;
         drops_body_ = true;
         return answer(t);
@@ -268,11 +274,11 @@ step machine::await_body(turn& t, std::size_t have) noexcept {
     if (!keep_head(t) || !grow_body(t, have + (by_length ? 1 : chunk_room))) return fail(t, 503);
     if (have != 0) std::memcpy(x.body_bytes_.data(), t.at, have);
     x.body_size_ = have;
-    if (by_length) body_left_ -= have;
+    if (by_length) x.body_left_ -= have;
     if (x.head.expect_continue && silent) write_continue(t);
     drop_input(t);
     enter(t, phase::body);
-    body_received_ = have;
+    x.body_received_ = have;
     return {action::read};
 }
 
@@ -286,16 +292,16 @@ void machine::write_continue(turn& t) noexcept {
 
 step machine::on_body(turn& t, std::size_t size) noexcept {
     exchange& x = *exchange_;
-    body_received_ += size;
+    x.body_received_ += size;
     if (x.head.body == framing::length) {
         x.body_size_ += size;
-        body_left_ -= size;
-        if (body_left_ != 0) return grow_body(t, 1) ? step{action::read} : fail(t, 503);
+        x.body_left_ -= size;
+        if (x.body_left_ != 0) return grow_body(t, 1) ? step{action::read} : fail(t, 503);
         t.at = t.end = nullptr;
     } else {
         char* const raw = x.body_bytes_.data() + x.body_size_;
-        const auto r = decoder_.decode(raw, size);
-        if (r.status == decode_status::error) return fail(t, decoder_.error());
+        const auto r = x.decoder_.decode(raw, size);
+        if (r.status == decode_status::error) return fail(t, x.decoder_.error());
         if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         x.body_size_ += r.produced;
         if (r.status == decode_status::need_more) return grow_body(t, chunk_room) ? step{action::read} : fail(t, 503);
@@ -320,21 +326,23 @@ step machine::body_ready(turn& t) noexcept {
 
 // Takes from the front of the input what still belongs to a body that nobody wants.
 step machine::drop_body(turn& t) noexcept {
+    exchange& x = *exchange_;
     const auto have = static_cast<std::size_t>(t.end - t.at);
-    body_received_ += have;
+    x.body_received_ += have;
     bool more = false;
     if (drops_chunks_) {
-        const auto r = decoder_.decode(t.at, have);
+        const auto r = x.decoder_.decode(t.at, have);
         if (r.status == decode_status::error) return end(t, action::linger);
         t.at += r.consumed;
         more = r.status == decode_status::need_more;
     } else {
-        const auto dropped = std::min<std::uint64_t>(have, body_left_);
+        const auto dropped = std::min<std::uint64_t>(have, x.body_left_);
         t.at += dropped;
-        body_left_ -= dropped;
-        more = body_left_ != 0;
+        x.body_left_ -= dropped;
+        more = x.body_left_ != 0;
     }
-    if (more) return body_received_ > dropped_body ? end(t, action::linger) : step{action::read};
+    if (more) return x.body_received_ > dropped_body ? end(t, action::linger) : step{action::read};
+    give_exchange(t);
     phase_ = phase::idle;
     return next_head(t);
 }

@@ -64,10 +64,12 @@ bool machine::must_close(const turn& t) const noexcept {
 }
 
 step machine::answer(turn& t) noexcept {
-    const http::response& r = exchange_->response;
+    http::response& r = exchange_->response;
     const bool large = r.body_view().size() > std::min(copied_body, t.output.size() / 4);
     // Before the head says whether the connection goes on.
-    if (large) keep_rest_or_close(t);
+    if (large) {
+        keep_rest_or_close(t);
+    }
     if (must_close(t)) keep_alive_ = false;
     const answer_plan plan = plan_answer(
         r, {.head_request = head_request_, .version_minor = exchange_->head.version_minor, .keep_alive = keep_alive_});
@@ -88,7 +90,7 @@ step machine::answer(turn& t) noexcept {
     ++requests_;
     ++t.requests;
     if (copied == body.size()) return finish(t);
-    external_ = body;
+    lend(body);
     sent_ms_ = t.now_ms;
     phase_ = phase::sending;
     return {action::flush};
@@ -100,15 +102,16 @@ step machine::finish(turn& t) noexcept {
     // If the client did not ask for the end, or not all that it sent was read, more may be on its way.
     const bool lingers = lingers_ || drops_body_ || head.keep_alive || t.at != t.end;
     drops_chunks_ = head.body == framing::chunked;
-    give_exchange(t);
     const bool drops = std::exchange(drops_body_, false);
-    if (!keep_alive_) return end(t, lingers ? action::linger : action::close);
-    if (drops) {
+    if (drops && keep_alive_) {
+        clear_exchange(t);
         drop_input(t);
-        body_received_ = 0;
+        exchange_->body_received_ = 0;
         enter(t, phase::dropping);
         return {action::read};
     }
+    give_exchange(t);
+    if (!keep_alive_) return end(t, lingers ? action::linger : action::close);
     phase_ = phase::idle;
     return next_head(t);
 }
@@ -196,7 +199,7 @@ step machine::refuse(turn& t, int status) noexcept {
 
 std::array<std::string_view, 4> machine::output(const turn& t) const noexcept {
     return {std::string_view{output_ ? output_.data() + unsent_begin_ : nullptr, unsent_},
-            std::string_view{t.output.data(), t.output_size}, external_,
+            std::string_view{t.output.data(), t.output_size}, lends_ ? exchange_->external_ : std::string_view(),
             chunk_end.substr(chunk_end.size() - chunk_end_left_)};
 }
 
@@ -212,8 +215,13 @@ bool machine::on_sent(turn& t, std::size_t size) noexcept {
     unsent_ -= static_cast<std::uint32_t>(kept);
     size -= kept;
     const std::size_t fresh = std::min(size, t.output_size);
-    const std::size_t lent = std::min(size - fresh, external_.size());
-    external_.remove_prefix(lent);
+    std::size_t lent = 0;
+    if (lends_) {
+        std::string_view& left = exchange_->external_;
+        lent = std::min(size - fresh, left.size());
+        left.remove_prefix(lent);
+        lends_ = !left.empty();
+    }
     chunk_end_left_ = static_cast<std::uint8_t>(chunk_end_left_ - (size - fresh - lent));
 
     const std::string_view rest{t.output.data() + fresh, t.output_size - fresh};
@@ -259,8 +267,14 @@ void machine::drop_output(turn& t) noexcept {
 
 // What lies in the exchange, or is its handler's, is not sent any more.
 void machine::forget_lent() noexcept {
-    external_ = {};
+    if (std::exchange(lends_, false)) exchange_->external_ = {};
     chunk_end_left_ = 0;
+}
+
+// What is not copied. Not empty.
+void machine::lend(std::string_view bytes) noexcept {
+    exchange_->external_ = bytes;
+    lends_ = true;
 }
 
 // ---- ends and time
@@ -313,19 +327,20 @@ std::uint64_t machine::phase_deadline_ms(const limits& l) const noexcept {
     case phase::idle:
         return after(since_ms_, l.idle_timeout);
     case phase::head:
-        return after(since_ms_, parser_.started() ? l.head_timeout : l.idle_timeout);
+        return after(since_ms_, exchange_->parser_.started() ? l.head_timeout : l.idle_timeout);
     case phase::body:
     case phase::dropping:
         if (l.body_rate == 0) return 0;
-        return since_ms_ + static_cast<std::uint64_t>(l.body_grace.count()) + body_received_ * 1000 / l.body_rate;
+        return since_ms_ + static_cast<std::uint64_t>(l.body_grace.count()) +
+               exchange_->body_received_ * 1000 / l.body_rate;
     case phase::reading: {
-        const std::uint64_t late = after(since_ms_, handler_timeout_);
+        const std::uint64_t late = after(since_ms_, exchange_->handler_timeout_);
         if (l.body_rate == 0 || has_unsent()) return late; // nothing is read before all is sent
         return earlier(late, exchange_->rate_from_ms_ + static_cast<std::uint64_t>(l.body_grace.count()));
     }
     case phase::suspended:
     case phase::writing:
-        return after(since_ms_, handler_timeout_);
+        return exchange_ ? after(since_ms_, exchange_->handler_timeout_) : 0; // null: it was detached
     case phase::lingering:
         return after(since_ms_, linger_time);
     default:
@@ -345,11 +360,11 @@ step machine::on_deadline(turn& t) noexcept {
     }
     switch (phase_) {
     case phase::head:
-        return parser_.started() ? fail(t, errc::head_timeout) : end(t, action::close);
+        return exchange_->parser_.started() ? fail(t, errc::head_timeout) : end(t, action::close);
     case phase::body:
         return fail(t, errc::body_timeout);
     case phase::reading:
-        if (const std::uint64_t late = after(since_ms_, handler_timeout_); late == 0 || t.now_ms < late)
+        if (const std::uint64_t late = after(since_ms_, exchange_->handler_timeout_); late == 0 || t.now_ms < late)
             return body_failed(t, errc::body_timeout);
         return fail(t, 503);
     case phase::suspended:

@@ -26,16 +26,16 @@ step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept
     exchange& x = *exchange_;
     std::size_t size = have;
     if (x.head.body == framing::length) {
-        body_left_ = x.head.content_length;
-        if (body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
-        size = static_cast<std::size_t>(std::min<std::uint64_t>(have, body_left_));
-        body_left_ -= size;
-        x.body_open = body_left_ != 0;
+        x.body_left_ = x.head.content_length;
+        if (x.body_left_ > d.body_bytes) return fail(t, errc::body_too_large);
+        size = static_cast<std::size_t>(std::min<std::uint64_t>(have, x.body_left_));
+        x.body_left_ -= size;
+        x.body_open = x.body_left_ != 0;
         have = size;
     } else {
-        decoder_ = chunked_decoder(t.limits, d.body_bytes);
-        const auto r = decoder_.decode(t.at, have);
-        if (r.status == decode_status::error) return fail(t, decoder_.error());
+        x.decoder_ = chunked_decoder(t.limits, d.body_bytes);
+        const auto r = x.decoder_.decode(t.at, have);
+        if (r.status == decode_status::error) return fail(t, x.decoder_.error());
         if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         size = r.produced;
         have = r.consumed;
@@ -43,7 +43,7 @@ step machine::stream_body(turn& t, const decision& d, std::size_t have) noexcept
     }
     x.rare_ = true;
     x.continued_ = have != 0 || !x.body_open || !x.head.expect_continue;
-    body_received_ = have;
+    x.body_received_ = have;
     if (!keep_head(t)) return fail(t, 503);
     if (size != 0) {
         x.body_bytes_ = t.buffers.acquire(size);
@@ -69,7 +69,7 @@ bool machine::room_for_piece(turn& t) noexcept {
     if (!x.piece_filled_) return true;
     std::size_t wanted = std::clamp(capacity * 4, next_piece, largest_piece);
     if (x.head.body == framing::length)
-        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, std::max<std::uint64_t>(body_left_, 1)));
+        wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, std::max<std::uint64_t>(x.body_left_, 1)));
     x.body_bytes_ = t.buffers.acquire(wanted);
     return static_cast<bool>(x.body_bytes_);
 }
@@ -80,7 +80,7 @@ std::span<char> machine::piece_area(turn& t) noexcept {
     std::span<char> area = x.body_bytes_ ? std::span<char>(x.body_bytes_.data(), x.body_bytes_.capacity())
                                          : t.input.first(std::min(t.input.size(), largest_piece));
     // What stands behind a chunked body is copied once: it must not be more than any other input.
-    const std::uint64_t most = x.head.body == framing::length ? body_left_ : std::max(t.input.size(), next_piece);
+    const std::uint64_t most = x.head.body == framing::length ? x.body_left_ : std::max(t.input.size(), next_piece);
     return area.first(static_cast<std::size_t>(std::min<std::uint64_t>(area.size(), most)));
 }
 
@@ -120,7 +120,7 @@ void machine::on_given_up(std::uint64_t now_ms) noexcept {
 
 step machine::on_piece(turn& t, std::size_t size) noexcept {
     exchange& x = *exchange_;
-    body_received_ += size;
+    x.body_received_ += size;
     x.continued_ = true; // by itself
     const std::span<char> area = piece_area(t);
     const bool copied = !x.body_bytes_;
@@ -136,12 +136,12 @@ step machine::on_piece(turn& t, std::size_t size) noexcept {
     }
     std::size_t taken = size;
     if (x.head.body == framing::length) {
-        body_left_ -= size;
+        x.body_left_ -= size;
         x.body_size_ = size;
-        x.body_open = body_left_ != 0;
+        x.body_open = x.body_left_ != 0;
     } else {
-        const auto r = decoder_.decode(area.data(), size);
-        if (r.status == decode_status::error) return body_failed(t, decoder_.error());
+        const auto r = x.decoder_.decode(area.data(), size);
+        if (r.status == decode_status::error) return body_failed(t, x.decoder_.error());
         if (!keep_trailers(t, r.trailers)) return fail(t, 503);
         x.body_size_ = r.produced;
         x.body_open = r.status == decode_status::need_more;
@@ -176,7 +176,7 @@ void machine::leave_body() noexcept {
     x.body_open = false;
     const bool by_length = x.head.body == framing::length;
     // A client that was not told to continue may or may not send the body now: only closing is unambiguous.
-    if (!x.continued_ || (by_length && body_left_ > dropped_body)) {
+    if (!x.continued_ || (by_length && x.body_left_ > dropped_body)) {
         keep_alive_ = false;
         lingers_ = true;
     } else {
@@ -219,7 +219,7 @@ void machine::write_piece(turn& t, std::string_view piece) noexcept {
     t.output_size = static_cast<std::size_t>(out - t.output.data());
     if (piece.size() > copied_piece || t.output.size() - t.output_size < piece.size() + chunk_end.size()) {
         if (unsent_ == 0) sent_ms_ = t.now_ms; // the peer's time for it begins
-        external_ = piece;
+        lend(piece);
         chunk_end_left_ = chunked ? static_cast<std::uint8_t>(chunk_end.size()) : 0;
         return;
     }
@@ -234,7 +234,7 @@ void machine::write_piece(turn& t, std::string_view piece) noexcept {
 
 step machine::on_write(turn& t) noexcept {
     exchange& x = *exchange_;
-    assert(phase_ == phase::suspended && external_.empty());
+    assert(phase_ == phase::suspended && !lends_);
     if (!x.head_sent && !write_stream_head(t)) return fail(t, 500);
     write_piece(t, x.outgoing);
     phase_ = phase::writing;

@@ -16,7 +16,9 @@
 // its connection; only `peer_finished` may be read and written by both at once.
 #pragma once
 
+#include <fastserve/http/chunked.hpp>
 #include <fastserve/http/head.hpp>
+#include <fastserve/http/head_parser.hpp>
 #include <fastserve/http/limits.hpp>
 #include <fastserve/http/response.hpp>
 #include <fastserve/http/serializer.hpp>
@@ -48,7 +50,7 @@ struct decision {
 class exchange {
 public:
     // For heads of up to limits::head_fields lines. Throws std::bad_alloc.
-    explicit exchange(const limits& l) : lines_(std::make_unique<field_line[]>(l.head_fields)) {
+    explicit exchange(const limits& l) : lines_(std::make_unique<field_line[]>(l.head_fields)), parser_() {
         head.use_storage({lines_.get(), static_cast<std::size_t>(l.head_fields)});
     }
     exchange(const exchange&) = delete;
@@ -113,6 +115,18 @@ private:
     }
 
     std::unique_ptr<field_line[]> lines_;
+
+    // Where the machine is in this request, set as it goes: what it has to remember only while an exchange is in work
+    // lies here, so that an idle connection does not carry it.
+    union {
+        head_parser parser_;      // until the head is whole
+        chunked_decoder decoder_; // from then on
+    };
+    std::uint64_t body_left_ = 0;     // of a body framed by its length
+    std::uint64_t body_received_ = 0; // in this phase
+    std::string_view external_;       // the unsent part of a body that is not copied; empty unless machine::lends_
+    std::chrono::milliseconds handler_timeout_{0};
+
     pool::buffer head_bytes_; // empty while the head is borrowed
     pool::buffer body_bytes_; // empty while the body is borrowed
     std::size_t body_size_ = 0;

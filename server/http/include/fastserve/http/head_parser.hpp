@@ -20,7 +20,7 @@ inline constexpr std::size_t parse_padding = 64;
 // The verdict is that of the shortest prefix that no continuation can mend (or that completes the head), so it does not
 // depend on how the bytes were split into calls, and an error is reported with the byte that causes it.
 //
-// Small and trivially copyable: one lives in each connection. Nothing allocates, throws or blocks. One thread at a
+// Small and trivially copyable: one lives in each exchange. Nothing allocates, throws or blocks. One thread at a
 // time; different parsers are independent.
 class head_parser {
 public:

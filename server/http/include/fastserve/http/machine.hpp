@@ -31,10 +31,8 @@
 // Thread safety: none; a machine is used by the worker that serves its connection.
 #pragma once
 
-#include <fastserve/http/chunked.hpp>
 #include <fastserve/http/error.hpp>
 #include <fastserve/http/exchange.hpp>
-#include <fastserve/http/head_parser.hpp>
 #include <fastserve/http/limits.hpp>
 #include <fastserve/http/serializer.hpp>
 #include <fastserve/pool/buffer_pool.hpp>
@@ -102,7 +100,7 @@ struct turn {
 
 class machine {
 public:
-    machine() noexcept : parser_() {}
+    machine() noexcept = default;
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
 
@@ -154,7 +152,7 @@ public:
     // The first `size` bytes of output() were sent. What is left is kept by the machine: `turn` is free afterwards.
     // False: no memory for the rest, which is lost; close the connection at once.
     bool on_sent(turn&, std::size_t size) noexcept;
-    bool has_unsent() const noexcept { return unsent_ != 0 || !external_.empty() || chunk_end_left_ != 0; }
+    bool has_unsent() const noexcept { return unsent_ != 0 || lends_ || chunk_end_left_ != 0; }
 
     // The exchange in work, or null.
     exchange* current() const noexcept { return exchange_; }
@@ -171,7 +169,7 @@ public:
     bool idle() const noexcept { return phase_ == phase::idle && !has_unsent() && unparsed() == 0; }
     // The same, but that empty lines, which begin no request, may have come: may be closed without loss.
     bool between_requests() const noexcept {
-        return idle() || (phase_ == phase::head && !has_unsent() && !parser_.started());
+        return idle() || (phase_ == phase::head && !has_unsent() && !exchange_->parser_.started());
     }
     bool lingering() const noexcept { return phase_ == phase::lingering; }
     // The end of the connection is the end of the answer that is being sent, which is not whole: it must be reset,
@@ -195,7 +193,7 @@ private:
         handling,  // the handler runs
         answering, // the answer waits for room in the output
         sending,   // a body that is not copied is being sent
-        dropping,  // the rest of a body that nobody wants is awaited
+        dropping,  // the rest of a body that nobody wants is awaited; the exchange is kept for its framing alone
         // From here on an exchange is a suspended handler's.
         suspended, // the handler finishes later
         reading,   // ... and waits for a piece of the body
@@ -247,6 +245,8 @@ private:
     bool keep_trailers(turn&, std::string_view lines) noexcept;
     bool grow_head(turn&) noexcept;
     bool grow_body(turn&, std::size_t room) noexcept;
+    void lend(std::string_view) noexcept;
+    void clear_exchange(turn&) noexcept;
     void give_exchange(turn&) noexcept;
 
     // Read and written each turn.
@@ -260,7 +260,8 @@ private:
     bool drops_chunks_ = false; // and is chunked
     bool peer_finished_ = false;
     bool open_ended_ = false;         // the answer is sent until the connection closes, and is not whole
-    std::uint8_t chunk_end_left_ = 0; // of the CRLF behind external_
+    bool lends_ = false;              // exchange_->external_ is not empty
+    std::uint8_t chunk_end_left_ = 0; // of the CRLF behind it
     std::uint32_t input_begin_ = 0;   // of input_: bytes not parsed yet
     std::uint32_t input_end_ = 0;
     exchange* exchange_ = nullptr;
@@ -273,16 +274,8 @@ private:
     pool::buffer output_;
     std::uint32_t unsent_begin_ = 0; // of output_
     std::uint32_t unsent_ = 0;
-    std::string_view external_;       // the unsent part of a body that lies in the exchange
-    std::uint64_t sent_ms_ = 0;       // of the last progress while something is unsent
-    std::uint64_t body_left_ = 0;     // of a body framed by its length
-    std::uint64_t body_received_ = 0; // in this phase
-    std::chrono::milliseconds handler_timeout_{0};
-    union {
-        head_parser parser_;      // until the head is whole
-        chunked_decoder decoder_; // from then on
-    };
+    std::uint64_t sent_ms_ = 0; // of the last progress while something is unsent
 };
-static_assert(sizeof(machine) <= 240, "one lies in every connection");
+static_assert(sizeof(machine) <= 120, "one lies in every connection");
 
 } // namespace fastserve::http
