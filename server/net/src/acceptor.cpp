@@ -235,7 +235,6 @@ bool acceptor::place(int fd, const sockaddr_storage& peer, socklen_t size, bool 
     c->stream = transport(fd);
     c->id = slots_.pool().handle_of(*c);
     c->peer = peer_name::from(peer, size);
-    c->door = &gate_;
     c->refused = !gate_.enter(c->peer.key(), reserved);
     const int chosen = choose(*c);
     board_.joined(chosen);

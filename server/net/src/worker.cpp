@@ -386,7 +386,7 @@ bool worker::consider_moving(connection& c) noexcept {
         // The other worker has shut down meanwhile: so will this one.
         c.closing = true;
         c.stream.close();
-        c.door->leave(c.peer.key(), !c.refused);
+        env_.door.leave(c.peer.key(), !c.refused);
         env_.board.left(to);
         add(counters_.closed, 1);
         retire(c);
@@ -413,7 +413,7 @@ void worker::close(connection& c) noexcept {
     if (c.machine.must_reset()) [[unlikely]]
         c.stream.reset_on_close();
     c.stream.close();
-    c.door->leave(c.peer.key(), !c.refused);
+    env_.door.leave(c.peer.key(), !c.refused);
     env_.board.left(static_cast<int>(index_));
     wheel_.cancel(c);
     delist(c);

@@ -101,7 +101,8 @@ std::error_code worker_pool::open() {
     const bool by_cpu = options_.placement == placement::incoming_cpu || options_.placement == placement::bpf;
     const bool moves = by_cpu && pinned_ && options_.workers > 1;
     const worker_environment env{
-        options_.limits, handlers_, connections_, buffers_, moves ? &*placer_ : nullptr, *board_, options_.server_name};
+        options_.limits,       handlers_, connections_, buffers_, moves ? &*placer_ : nullptr, *board_, gate_,
+        options_.server_name};
     for (unsigned i = 0; i < options_.workers; ++i) {
         if (!users_loop_) loops_.push_back(std::make_unique<boost::asio::io_context>(1));
         workers_.push_back(std::make_unique<worker>(env, i, users_loop_ ? *users_loop_ : *loops_[i]));
@@ -219,7 +220,6 @@ bool worker_pool::adopt(int fd, const peer_name& peer, unsigned index) noexcept 
     c.stream = transport(fd);
     c.id = connections_.handle_of(c);
     c.peer = peer;
-    c.door = &gate_;
     c.refused = !gate_.enter(peer.key());
     board_->joined(static_cast<int>(index));
     workers_[index]->adopt(c);

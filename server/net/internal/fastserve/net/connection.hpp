@@ -12,7 +12,6 @@
 
 namespace fastserve::net {
 
-class gate;
 class worker;
 
 // Ownership: connections are slots of one pool that all workers share, so that one can move between workers. Exactly
@@ -45,7 +44,6 @@ public:
     bool refused = false;            // over a limit: only told so
     bool shut_down = false;          // our sending side is
     std::uint32_t requests_seen = 0; // when its placement was last looked at
-    gate* door = nullptr;            // where it is counted
     peer_name peer{};
     pool::handle id{};              // names it in events and exchanges
     connection* previous = nullptr; // in the owner's list of all
@@ -54,5 +52,6 @@ public:
     net::flow flow;
     http::machine machine;
 };
+static_assert(sizeof(connection) <= 256, "four cache lines, which is what one that is idle costs");
 
 } // namespace fastserve::net

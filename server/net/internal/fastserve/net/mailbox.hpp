@@ -24,8 +24,6 @@ namespace fastserve::net {
 // Derived from by what is sent. Between a successful post() and its return from take_all() it belongs to the mailbox.
 struct mail {
     mail* next = nullptr;
-    // Tells the owner what it is; the mailbox does not look at it.
-    std::uint32_t kind = 0;
 };
 
 // Mail gathered by one thread, to be posted with one compare-and-swap.

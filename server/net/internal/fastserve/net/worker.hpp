@@ -43,6 +43,8 @@
 
 namespace fastserve::net {
 
+class gate;
+
 using connection_pool = pool::object_pool<connection>;
 using connection_cache = pool::local_cache<connection>;
 
@@ -54,6 +56,7 @@ struct worker_environment {
     pool::buffer_pool& buffers;
     const placer* placement; // null: connections stay where they are
     load_board& board;
+    gate& door; // where connections are counted
     std::string_view server_name;
 };
 
