@@ -3,6 +3,7 @@
 
 #include <boost/json/value.hpp>
 
+#include <iterator>
 #include <stdexcept>
 
 namespace fastserve::test {
@@ -89,6 +90,36 @@ TEST(Handlers, OfEverySignatureAnswer) {
                 << path;
         }
     }
+}
+
+// A view that a handler returns is not copied if it is written at once. Where it is not, because other answers stand
+// before it or the peer is slow, what it shows may have changed by then.
+TEST(Handlers, AReturnedViewIsTheAnswerHoweverLateItIsWritten) {
+    site s;
+    s.app.get("/{size}/{fill}", [](const request& q) -> std::string_view {
+        thread_local std::string scratch;
+        scratch.assign(q.param<std::size_t>("size").value(), q.param("fill").front());
+        return scratch;
+    });
+    s.app.get("/shared",
+              [](request&, response& a) { a.bytes(std::make_shared<const std::string>("shared"), "text/plain"); });
+    s.start();
+    const std::size_t sizes[] = {0, 1, 3'000, 16'000, 17'000, 200'000};
+    std::string sent;
+    std::vector<std::string> expected;
+    for (int i = 0; i < 120; ++i) {
+        const std::size_t size = sizes[static_cast<std::size_t>(i) % std::size(sizes)];
+        const auto fill = static_cast<char>('a' + i % 26);
+        sent += "GET /" + std::to_string(size) + "/" + fill + " HTTP/1.1\r\nHost: a\r\n\r\n";
+        expected.emplace_back(size, fill);
+        if (i % 7 == 0) {
+            sent += "GET /shared HTTP/1.1\r\nHost: a\r\n\r\n";
+            expected.emplace_back("shared");
+        }
+    }
+    client c = s.connect();
+    c.send(sent);
+    for (const std::string& body : expected) ASSERT_TRUE(c.read().body == body) << body.size();
 }
 
 TEST(Handlers, PipelinedRequestsOfAllKindsAreAnsweredInOrder) {

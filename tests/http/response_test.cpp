@@ -348,4 +348,42 @@ TEST(response, holds_a_body_in_each_way) {
     EXPECT_EQ(shared.use_count(), 1);
 }
 
+TEST(response, a_lent_body_is_copied_when_it_is_kept) {
+    response r;
+    std::string outside = "as it was lent";
+    r.lend_body(outside);
+    EXPECT_EQ(r.kind(), body_kind::bytes);
+    EXPECT_TRUE(r.ordinary());
+    EXPECT_EQ(r.body_view().data(), outside.data());
+    EXPECT_TRUE(r.keep_body());
+    outside = "as it is now!!";
+    EXPECT_EQ(r.body_view(), "as it was lent");
+    EXPECT_TRUE(r.keep_body());
+    EXPECT_EQ(r.body_view(), "as it was lent");
+
+    // In place of one of another kind, and another kind in place of it.
+    const auto shared = std::make_shared<const std::string>("shared");
+    r.body(shared);
+    EXPECT_TRUE(r.keep_body());
+    EXPECT_EQ(r.body_view().data(), shared->data());
+    r.lend_body(outside);
+    EXPECT_EQ(shared.use_count(), 1);
+    EXPECT_EQ(r.body_view(), outside);
+    r.body(r.body_view().substr(3, 5));
+    EXPECT_EQ(r.body_view(), "it is");
+    r.lend_body(outside);
+    r.body_buffer() = "written in place";
+    EXPECT_EQ(r.body_view(), "written in place");
+    r.lend_body(outside);
+    r.no_body();
+    EXPECT_TRUE(r.body_view().empty());
+    r.lend_body(outside);
+    r.reset();
+    EXPECT_TRUE(r.body_view().empty());
+    EXPECT_FALSE(r.ordinary());
+    r.body(std::shared_ptr<const std::string>());
+    EXPECT_TRUE(r.body_view().empty());
+    EXPECT_TRUE(r.keep_body());
+}
+
 } // namespace

@@ -204,6 +204,10 @@ void response::text(std::string_view s) {
     with_type(x_, text_line).body(s);
 }
 
+void detail::lender::text(response& a, std::string_view s) {
+    with_type(a.x_, text_line).lend_body(s);
+}
+
 void response::text(std::string&& s) {
     with_type(x_, text_line).body(std::move(s));
 }

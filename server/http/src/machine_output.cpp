@@ -69,6 +69,7 @@ step machine::answer(turn& t) noexcept {
     // Before the head says whether the connection goes on.
     if (large) {
         keep_rest_or_close(t);
+        if (!r.keep_body()) return fail(t, 503);
     }
     if (must_close(t)) keep_alive_ = false;
     const answer_plan plan = plan_answer(
@@ -79,6 +80,7 @@ step machine::answer(turn& t) noexcept {
     const std::size_t copied = large ? 0 : body.size();
     if (t.output.size() - t.output_size < head_bound(r) + copied) [[unlikely]] {
         if (t.output_size == 0) return fail(t, 500);
+        if (!r.keep_body()) return fail(t, 503);
         keep_rest_or_close(t);
         phase_ = phase::answering;
         return {action::flush};

@@ -59,39 +59,55 @@ std::optional<std::string_view> response::get(std::string_view name) const noexc
 
 void response::body(std::string_view bytes) {
     body_.assign(bytes); // before the shared body goes, which `bytes` may be a part of
-    shared_.reset();
-    kind_ = body_kind::bytes;
+    here(body_kind::bytes);
 }
 
 void response::body(std::string&& bytes) noexcept {
     body_ = std::move(bytes);
-    shared_.reset();
-    kind_ = body_kind::bytes;
+    here(body_kind::bytes);
 }
 
 void response::body(std::shared_ptr<const std::string> bytes) noexcept {
     body_.clear();
+    here(body_kind::bytes);
+    if (!bytes) return;
     shared_ = std::move(bytes);
-    kind_ = body_kind::bytes;
+    view_ = *shared_;
+    flags_ |= elsewhere_flag;
+}
+
+bool response::keep_body() noexcept {
+    if (!(flags_ & elsewhere_flag) || shared_) return true;
+    try {
+        body_.assign(view_);
+    } catch (...) {
+        return false;
+    }
+    here(body_kind::bytes);
+    return true;
 }
 
 std::string& response::body_buffer() noexcept {
     body_.clear();
-    shared_.reset();
-    kind_ = body_kind::bytes;
+    here(body_kind::bytes);
     return body_;
 }
 
 void response::stream() noexcept {
     body_.clear();
-    shared_.reset();
-    kind_ = body_kind::stream;
+    here(body_kind::stream);
 }
 
 void response::no_body() noexcept {
     body_.clear();
+    here(body_kind::none);
+}
+
+// What there is of a body is in `body_`.
+void response::here(body_kind k) noexcept {
     shared_.reset();
-    kind_ = body_kind::none;
+    flags_ = static_cast<std::uint8_t>(flags_ & ~elsewhere_flag);
+    kind_ = k;
 }
 
 void response::release() noexcept {

@@ -20,6 +20,7 @@ class response;
 namespace detail {
 class context;
 struct deferral;
+struct lender;
 } // namespace detail
 
 // A promise to answer later, from any thread.
@@ -112,6 +113,7 @@ public:
 
 private:
     friend class detail::context;
+    friend struct detail::lender;
     explicit response(detail::context& x) noexcept : x_(x) {}
 
     detail::context& x_;

@@ -57,14 +57,19 @@ template <class H>
 concept invocable_handler =
     std::invocable<H&, request&, response&> || std::invocable<H&, request&> || std::invocable<H&>;
 
-// A handler that returns a value answers 200 with it.
+// For a plain handler's text, which is written as soon as the handler has returned: not copied before.
+struct lender {
+    static void text(response&, std::string_view);
+};
+
+// A handler that returns a value answers 200 with it. `at_once`: a view of text is as good when the answer is written.
 template <class T>
-void respond(response& a, T&& value) {
+void respond(response& a, T&& value, bool at_once) {
     using V = std::remove_cvref_t<T>;
     if constexpr (std::is_same_v<V, std::string>)
         a.text(std::string(std::forward<T>(value)));
     else if constexpr (std::convertible_to<T, std::string_view>)
-        a.text(std::string_view(value));
+        at_once ? lender::text(a, value) : a.text(std::string_view(value));
     else {
         static_assert(
             std::is_same_v<V, boost::json::value>,
@@ -85,7 +90,7 @@ public:
         if constexpr (std::is_void_v<returned>)
             invoke(h_, q, a);
         else if constexpr (!is_awaitable<returned>)
-            respond(a, invoke(h_, q, a));
+            respond(a, invoke(h_, q, a), kind == handler_kind::plain);
     }
 
     awaitable<> start(request& q, response& a) override {
@@ -98,7 +103,7 @@ public:
     }
 
 private:
-    awaitable<> start_with_value(request& q, response& a) { respond(a, co_await invoke(h_, q, a)); }
+    awaitable<> start_with_value(request& q, response& a) { respond(a, co_await invoke(h_, q, a), false); }
 
     H h_;
 };

@@ -99,6 +99,17 @@ public:
     void body(const char* text) { body(std::string_view(text)); }
     // Shared, never copied: for what many answers have in common. The bytes must not change any more. Null is empty.
     void body(std::shared_ptr<const std::string> bytes) noexcept;
+    // Lent, and not copied unless they are still needed when keep_body() is called: they must not change before that or
+    // reset(). For what is written at once.
+    void lend_body(std::string_view bytes) noexcept {
+        if (shared_) [[unlikely]]
+            shared_.reset();
+        view_ = bytes;
+        flags_ |= elsewhere_flag;
+        kind_ = body_kind::bytes;
+    }
+    // Copies a lent body, if it is one. False: no memory, and it is still only lent.
+    bool keep_body() noexcept;
     // The storage that is kept, emptied, to be written in place.
     std::string& body_buffer() noexcept;
     // It follows in pieces, by way of the connection.
@@ -108,11 +119,7 @@ public:
     body_kind kind() const noexcept { return kind_; }
 
     // The bytes of body_kind::bytes, empty for the other kinds. Good until the body is set or the response is reset.
-    std::string_view body_view() const noexcept {
-        if (shared_) [[unlikely]]
-            return *shared_;
-        return body_;
-    }
+    std::string_view body_view() const noexcept { return flags_ & elsewhere_flag ? view_ : std::string_view(body_); }
 
     // The length of a body that is not here: of a stream; for HEAD, of what GET would send; for 304, of what 200 would
     // (RFC 9110 8.6). Without effect otherwise, so that it cannot contradict the body.
@@ -131,7 +138,7 @@ public:
     bool overrides_common_fields() const noexcept { return flags_ & (date_flag | server_flag); }
     // What most are: 200 with the bytes of its body, and nothing in it changes what the serializer writes by itself.
     bool ordinary() const noexcept {
-        return status_ == 200 && kind_ == body_kind::bytes && (flags_ & ~content_type_flag) == 0;
+        return status_ == 200 && kind_ == body_kind::bytes && (flags_ & ~(content_type_flag | elsewhere_flag)) == 0;
     }
 
 private:
@@ -142,15 +149,18 @@ private:
         upgrade_flag = 8,
         close_flag = 16,
         length_flag = 32,
+        elsewhere_flag = 64, // the body is `view_`: shared or lent
     };
 
     static std::uint8_t flag_of(std::string_view name) noexcept;
     errc close_by_field(std::string_view value) noexcept;
+    void here(body_kind) noexcept;
     void release() noexcept;
 
     field_block fields_;
     std::string body_;
     std::shared_ptr<const std::string> shared_;
+    std::string_view view_;
     std::uint64_t length_ = 0;
     std::uint16_t status_ = 200;
     body_kind kind_ = body_kind::none;
