@@ -61,7 +61,7 @@ public:
         routes_.add(http::verb::get, "/{name}", make_handler([] { return "hello guest"; }), {});
         routes_.add(http::verb::get, "/users/{id}/posts", make_handler([] { return "posts"; }), {});
         routes_.add(http::verb::post, "/echo", make_handler([] { return "echo"; }), {});
-        routes_.freeze();
+        routes_.freeze(settings_.limits);
         const auto at = [this](unsigned) -> net::worker& { return worker_; };
         require(!app_.open(1, at) && !buffers_.open({}), "opening the pools");
         require(templates_.server_name("fastserve"), "the server's name");

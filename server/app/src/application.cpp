@@ -15,8 +15,6 @@ namespace fastserve::detail {
 
 namespace {
 
-constexpr std::uint64_t no_limit = ~std::uint64_t{0};
-
 unsigned offload_threads(unsigned wanted) noexcept {
     return wanted != 0 ? wanted : 8 * std::max(1u, std::thread::hardware_concurrency());
 }
@@ -148,10 +146,7 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
             break;
         }
         x.route_of = r;
-        return {.plain = r->handler->kind == handler_kind::plain,
-                .streamed = r->streamed,
-                .body_bytes = r->max_body ? *r->max_body : r->streamed ? no_limit : options_.limits.body_bytes,
-                .handler_timeout = r->deadline ? *r->deadline : options_.limits.handler_timeout};
+        return r->decision;
     } catch (...) {
         fail(x, std::current_exception());
         return {.answered = true};

@@ -4,6 +4,8 @@
 #include <fastserve/detail/handler.hpp>
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/detail/route_tree_builder.hpp>
+#include <fastserve/http/exchange.hpp>
+#include <fastserve/http/limits.hpp>
 #include <fastserve/http/verb.hpp>
 
 #include <atomic>
@@ -28,6 +30,7 @@ struct route {
     std::optional<std::size_t> max_body;
     std::optional<std::chrono::milliseconds> deadline;
     unsigned max_in_flight = 0;
+    http::decision decision; // about each of its requests, once the table is frozen
     // Requests in its handler, on all workers; counted only where there is a limit.
     mutable std::atomic<unsigned> in_flight{0};
 };
@@ -37,7 +40,8 @@ class route_table {
 public:
     void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&);
     void set_not_found(std::unique_ptr<handler>);
-    void freeze();
+    // With the limits of the server, which count where a route has none of its own.
+    void freeze(const http::limits&);
 
     route_match find(http::verb method, std::string_view path, route_params& params) const noexcept {
         return tree_.find(static_cast<method_index>(method), path, params);
@@ -48,6 +52,8 @@ public:
     std::size_t size() const noexcept { return routes_.size(); }
 
 private:
+    static void decide(route&, const http::limits&);
+
     route_tree_builder builder_;
     route_tree tree_;
     std::vector<std::unique_ptr<route>> routes_;

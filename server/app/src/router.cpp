@@ -9,6 +9,12 @@ namespace fastserve {
 
 namespace detail {
 
+namespace {
+
+constexpr std::uint64_t no_limit = ~std::uint64_t{0};
+
+} // namespace
+
 void route_table::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
                       const route_options& o) {
     if (frozen_) throw std::logic_error("fastserve: routes are registered before start()");
@@ -36,9 +42,19 @@ void route_table::set_not_found(std::unique_ptr<handler> h) {
     not_found_->name = "not_found";
 }
 
-void route_table::freeze() {
+void route_table::freeze(const http::limits& l) {
     if (std::exchange(frozen_, true)) return;
     tree_ = builder_.build();
+    for (const auto& r : routes_) decide(*r, l);
+    if (not_found_) decide(*not_found_, l);
+}
+
+// What does not depend on the request is settled once.
+void route_table::decide(route& r, const http::limits& l) {
+    r.decision = {.plain = r.handler->kind == handler_kind::plain,
+                  .streamed = r.streamed,
+                  .body_bytes = r.max_body ? *r.max_body : r.streamed ? no_limit : l.body_bytes,
+                  .handler_timeout = r.deadline ? *r.deadline : l.handler_timeout};
 }
 
 } // namespace detail

@@ -144,7 +144,7 @@ error_code server::start() {
     if (const error_code e = impl_->open()) return e;
     if (impl_->started || impl_->ended) return std::make_error_code(std::errc::operation_not_permitted);
     impl_->started = true;
-    routes_->freeze();
+    routes_->freeze(impl_->settings.limits);
     if (const error_code e = impl_->workers.start()) return e;
     impl_->stalls_told.resize(workers());
     try {

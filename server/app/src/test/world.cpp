@@ -79,7 +79,7 @@ void world::enter(server& s) {
         if (!i.opened && i.settings.workers == 0) i.workers.set_workers(1);
         if (const error_code e = i.open()) throw std::system_error(e, "a test client cannot open its server");
         i.started = i.driven = true;
-        s.routes_->freeze();
+        s.routes_->freeze(i.settings.limits);
         i.app.offload().run_by_hand();
     }
     i.workers.drive([this, &i](std::chrono::milliseconds time) { drain(i, time); });
