@@ -10,7 +10,7 @@ namespace detail {
 
 std::atomic<fault_plan*> installed{nullptr};
 
-ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length) noexcept {
+ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length, int flags) noexcept {
     iovec copy[64];
     std::size_t used = 0;
     while (used < count && used < std::size(copy) && length > 0) {
@@ -22,7 +22,7 @@ ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t l
     msghdr message{};
     message.msg_iov = copy;
     message.msg_iovlen = used;
-    return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+    return ::sendmsg(fd, &message, flags);
 }
 
 } // namespace detail

@@ -53,11 +53,11 @@ bool worker::drive(connection& c) noexcept {
 }
 
 // Sends what is ready, until it is sent or an event is promised for when more can be. False: the connection is closed.
-bool worker::flush(connection& c) noexcept {
+bool worker::flush(connection& c, sys::sending how) noexcept {
     http::machine& m = c.machine;
     if (turn_.output_size == 0 && !m.has_unsent()) return true;
     for (unsigned sends = 1;; ++sends) {
-        const sent s = c.stream.send(m.output(turn_));
+        const sent s = c.stream.send(m.output(turn_), how);
         if (s.failed || !m.on_sent(turn_, s.size)) {
             close(c);
             return false;
@@ -148,12 +148,13 @@ bool worker::interpret(connection& c, http::step s) noexcept {
             break;
         case http::action::linger:
             orphan_suspended(c);
-            if (!flush(c)) return false;
+            if (!flush(c, sys::sending::to_the_end)) return false;
             if (m.has_unsent() || linger(c)) break;
             return false;
         case http::action::close:
             orphan_suspended(c);
-            if (!flush(c)) return false;
+            // What is to be cut short by a reset leaves as far as it can before that.
+            if (!flush(c, m.must_reset() ? sys::sending::on : sys::sending::to_the_end)) return false;
             if (m.has_unsent()) break;
             // What came after the last request would turn the end into a reset, and the answer might be lost in it.
             if (c.readable && c.stream.receive(turn_.input, c.finishing).size != 0) {

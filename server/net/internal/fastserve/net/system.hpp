@@ -55,15 +55,15 @@ namespace detail {
 inline ssize_t recv_now(int fd, void* to, std::size_t size) noexcept {
     return ::recv(fd, to, size, 0);
 }
-inline ssize_t send_now(int fd, const void* from, std::size_t size) noexcept {
-    return ::send(fd, from, size, MSG_NOSIGNAL);
+inline ssize_t send_now(int fd, const void* from, std::size_t size, int flags) noexcept {
+    return ::send(fd, from, size, flags);
 }
 #else
 inline ssize_t recv_now(int fd, void* to, std::size_t size) noexcept {
     return ::syscall(SYS_recvfrom, fd, to, size, 0, nullptr, nullptr);
 }
-inline ssize_t send_now(int fd, const void* from, std::size_t size) noexcept {
-    return ::syscall(SYS_sendto, fd, from, size, MSG_NOSIGNAL, nullptr, 0);
+inline ssize_t send_now(int fd, const void* from, std::size_t size, int flags) noexcept {
+    return ::syscall(SYS_sendto, fd, from, size, flags, nullptr, 0);
 }
 #endif
 
@@ -74,7 +74,7 @@ inline constexpr std::size_t no_length = 1;
 inline constexpr int no_descriptor = -1;
 
 // sendv cut to `length` bytes; out of line because only a fault plan asks for it.
-ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length) noexcept;
+ssize_t short_sendv(int fd, const iovec* parts, std::size_t count, std::size_t length, int flags) noexcept;
 
 // In place of what a network does, for calls that none knows.
 struct not_simulated {};
@@ -160,9 +160,16 @@ inline io_result recv(int fd, void* to, std::size_t size) noexcept {
         [=](network& net, std::size_t n) noexcept { return net.recv(fd, to, n); });
 }
 
-inline io_result send(int fd, const void* from, std::size_t size) noexcept {
+// What becomes of what is sent. MSG_NOSIGNAL: a broken connection is an error like any other.
+enum class sending : int {
+    on = MSG_NOSIGNAL,
+    // Nothing follows but the end of the stream, at once: it leaves in the same packet.
+    to_the_end = MSG_NOSIGNAL | MSG_MORE,
+};
+
+inline io_result send(int fd, const void* from, std::size_t size, sending how = sending::on) noexcept {
     return detail::guarded<call::send>(
-        fd, size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n); },
+        fd, size, [=](std::size_t n) noexcept { return detail::send_now(fd, from, n, static_cast<int>(how)); },
         [=](network& net, std::size_t n) noexcept {
             const iovec all{const_cast<void*>(from), size};
             return net.send(fd, {&all, 1}, n);
@@ -170,17 +177,17 @@ inline io_result send(int fd, const void* from, std::size_t size) noexcept {
 }
 
 // Gathers `parts` (at most IOV_MAX of them) into one send.
-inline io_result sendv(int fd, std::span<const iovec> parts) noexcept {
+inline io_result sendv(int fd, std::span<const iovec> parts, sending how = sending::on) noexcept {
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
     return detail::guarded<call::sendv>(
         fd, all,
         [=](std::size_t n) noexcept {
             if (n != all) [[unlikely]]
-                return detail::short_sendv(fd, parts.data(), parts.size(), n);
+                return detail::short_sendv(fd, parts.data(), parts.size(), n, static_cast<int>(how));
             msghdr message{};
             message.msg_iov = const_cast<iovec*>(parts.data()); // the kernel only reads it
             message.msg_iovlen = parts.size();
-            return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+            return ::sendmsg(fd, &message, static_cast<int>(how));
         },
         [=](network& net, std::size_t n) noexcept { return net.send(fd, parts, n); });
 }

@@ -51,14 +51,14 @@ public:
     }
 
     // Sends the parts in order, as far as the socket takes them.
-    sent send(const std::array<std::string_view, 4>& parts) noexcept {
+    sent send(const std::array<std::string_view, 4>& parts, sys::sending how = sys::sending::on) noexcept {
         std::array<iovec, 4> vectors;
         std::size_t used = 0;
         for (std::string_view part : parts)
             if (!part.empty()) vectors[used++] = {const_cast<char*>(part.data()), part.size()};
         if (used == 0) return {};
-        const sys::io_result r = used == 1 ? sys::send(fd_, vectors[0].iov_base, vectors[0].iov_len)
-                                           : sys::sendv(fd_, std::span(vectors).first(used));
+        const sys::io_result r = used == 1 ? sys::send(fd_, vectors[0].iov_base, vectors[0].iov_len, how)
+                                           : sys::sendv(fd_, std::span(vectors).first(used), how);
         if (r.ok()) return {.size = static_cast<std::size_t>(r.n)};
         if (r.would_block()) return {.blocked = true};
         return {.failed = true};

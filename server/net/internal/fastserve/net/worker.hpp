@@ -190,7 +190,7 @@ private:
     bool drive(connection&) noexcept;
     bool interpret(connection&, http::step) noexcept;
     bool settle(connection&) noexcept;
-    bool flush(connection&) noexcept;
+    bool flush(connection&, sys::sending = sys::sending::on) noexcept;
     void wait_until_writable(connection&) noexcept;
     bool receive(connection&, http::step&) noexcept;
     bool linger(connection&) noexcept;
