@@ -81,6 +81,7 @@ constexpr choice<placement> placements[] = {{"incoming-cpu", placement::incoming
                                             {"least-loaded", placement::least_loaded},
                                             {"round-robin", placement::round_robin}};
 constexpr choice<when_full> when_full_choices[] = {{"refuse", when_full::refuse}, {"wait", when_full::wait}};
+constexpr choice<bool> on_or_off[] = {{"on", true}, {"off", false}};
 constexpr choice<pin> pins[] = {{"auto", pin::automatic}, {"on", pin::on}, {"off", pin::off}};
 
 // An address that cannot be read is a mistake of whoever typed it, not of the machine: it ends with a usage error.
@@ -119,6 +120,8 @@ void add_workers(CLI::App& app, settings& s) {
     add_choice<placement>(app, "--placement", s.server.placement, placements, "which worker gets a connection");
     add_choice<when_full>(app, "--when-full", s.server.when_full, when_full_choices,
                           "what becomes of connections beyond max-connections: a 503, or their place in the queue");
+    add_choice<bool>(app, "--defer-accept", s.server.defer_accept, on_or_off,
+                     "whether a connection waits with the kernel until it has sent something, for a second at most");
     add_choice<pin>(app, "--pin", s.server.pin, pins, "whether each worker stays on one CPU");
     add_quantity(app, "--blocking-threads", unit::count, 0, 0, 65'536, "threads for blocking handlers; 0: 8 a CPU",
                  [&s](std::uint64_t n) { s.server.blocking_threads = static_cast<unsigned>(n); });

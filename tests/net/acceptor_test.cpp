@@ -430,4 +430,17 @@ TEST(Acceptor, LivesThroughAShortageOfDescriptors) {
     }
 }
 
+TEST(Acceptor, TakesInWhoSendsNothingAllTheSame) {
+    for (const net::placement how : {net::placement::incoming_cpu, net::placement::least_loaded}) {
+        net::worker_pool_options o = with_workers(2);
+        o.placement = how;
+        o.defer_accept = true;
+        serving s(o);
+        client silent(s.port), asking(s.port);
+        EXPECT_EQ(asking.get("/").status, 200);
+        EXPECT_TRUE(eventually([&] { return s.pool.open_connections() == 2; }));
+        EXPECT_EQ(silent.get("/").status, 200);
+    }
+}
+
 } // namespace

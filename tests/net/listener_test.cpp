@@ -452,4 +452,38 @@ TEST(listener_faults, every_call_of_every_way_to_open) {
     }
 }
 
+int deferred(const listener& l) {
+    int seconds = -1;
+    EXPECT_EQ(sys::get_option(l.fd(), IPPROTO_TCP, TCP_DEFER_ACCEPT, seconds), 0);
+    return seconds;
+}
+
+TEST(listener, defers_connections_until_they_have_sent_something_if_it_is_told_to) {
+    EXPECT_EQ(deferred(*listener::open(at("127.0.0.1:0"))), 0);
+    result<listener> l = listener::open(at("127.0.0.1:0"), {.defer_accept = true});
+    ASSERT_TRUE(l);
+    EXPECT_EQ(deferred(*l), 1);
+    listener moved = std::move(*l);
+    moved.accept_at_once();
+    EXPECT_EQ(deferred(moved), 0);
+
+    const std::array cpus{0, 1};
+    result<std::vector<listener>> group = listener::open_group(at("127.0.0.1:0"), cpus, {.defer_accept = true});
+    ASSERT_TRUE(group);
+    for (const listener& member : *group) EXPECT_EQ(deferred(member), 1);
+}
+
+TEST(listener, a_deferred_connection_is_there_with_its_first_bytes) {
+    const listener l = *listener::open(at("127.0.0.1:0"), {.defer_accept = true});
+    const unique_fd peer = client(l.local());
+    ASSERT_TRUE(peer);
+    ASSERT_EQ(::send(peer.get(), "x", 1, MSG_NOSIGNAL), 1);
+    pollfd readable{l.fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&readable, 1, 10'000), 1);
+    const unique_fd own = accepted(l);
+    ASSERT_TRUE(own);
+    char byte = 0;
+    EXPECT_EQ(::recv(own.get(), &byte, 1, MSG_DONTWAIT), 1) << "nobody has to wait for it";
+}
+
 } // namespace

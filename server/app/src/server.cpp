@@ -22,6 +22,7 @@ net::worker_pool_options net_options(const options& o) {
             .pin = static_cast<net::pin>(o.pin),
             .limits = o.limits,
             .wait_when_full = o.when_full == when_full::wait,
+            .defer_accept = o.defer_accept,
             .server_name = o.server_name,
             .drain_delay = o.drain_delay,
             .grace = o.grace};

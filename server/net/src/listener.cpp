@@ -14,6 +14,8 @@ namespace {
 // The most that the kernel takes of an answer before it has begun to send it: accepted sockets inherit it. By default a
 // peer that does not read may occupy 4 MiB, and a thousand of them the memory that all connections of a machine share.
 constexpr int unsent_in_kernel = 256 * 1024;
+// The least there is: until the kernel would send its part of the handshake again.
+constexpr int deferred_seconds = 1;
 
 const sockaddr* as_sockaddr(const sockaddr_storage& storage) noexcept {
     return reinterpret_cast<const sockaddr*>(&storage);
@@ -51,14 +53,16 @@ std::vector<sock_filter> cpu_program(std::span<const int> cpus) {
 } // namespace
 
 listener::listener(listener&& other) noexcept
-    : fd_(std::move(other.fd_)), inherited_(other.inherited_), named_(std::exchange(other.named_, false)),
-      device_(other.device_), inode_(other.inode_), local_(std::move(other.local_)) {}
+    : fd_(std::move(other.fd_)), inherited_(other.inherited_), defers_(other.defers_),
+      named_(std::exchange(other.named_, false)), device_(other.device_), inode_(other.inode_),
+      local_(std::move(other.local_)) {}
 
 listener& listener::operator=(listener&& other) noexcept {
     if (this == &other) return *this;
     close();
     fd_ = std::move(other.fd_);
     inherited_ = other.inherited_;
+    defers_ = other.defers_;
     named_ = std::exchange(other.named_, false);
     device_ = other.device_;
     inode_ = other.inode_;
@@ -108,6 +112,8 @@ result<listener> listener::open_exactly(const address& at, const listen_options&
     const socklen_t size = at.to_sockaddr(storage);
     if (!error) error = sys::bind(fd, as_sockaddr(storage), size);
     if (!error && share_after_bind) error = sys::set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+    // It works without, too.
+    l.defers_ = options.defer_accept && sys::set_option(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, deferred_seconds) == 0;
     if (!error) error = sys::listen(fd, options.backlog);
     if (!error) error = l.read_local();
     if (error) return sys::to_error_code(error);
@@ -271,6 +277,10 @@ int listener::read_local() noexcept {
     const int error = sys::local_name(fd(), storage, size);
     if (!error) local_ = address::from_sockaddr(as_sockaddr(storage), size);
     return error;
+}
+
+void listener::accept_at_once() noexcept {
+    if (std::exchange(defers_, false)) sys::set_option(fd(), IPPROTO_TCP, TCP_DEFER_ACCEPT, 0);
 }
 
 int listener::stop_queueing() noexcept {

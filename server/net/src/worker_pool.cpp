@@ -115,6 +115,7 @@ std::error_code worker_pool::open() {
 
 result<address> worker_pool::listen(const address& at) {
     if (draining() || stopped_) return std::make_error_code(std::errc::operation_canceled);
+    const listen_options how{.defer_accept = options_.defer_accept};
     const bool by_cpu =
         options_.placement == placement::bpf || (options_.placement == placement::incoming_cpu && pinned_);
     if (by_cpu && at.is_ip() && monitor_) {
@@ -122,12 +123,12 @@ result<address> worker_pool::listen(const address& at) {
         const std::size_t listeners = pinned_ ? std::min(workers_.size(), cpus_.size()) : workers_.size();
         std::vector<int> cpus;
         for (unsigned i = 0; i < listeners; ++i) cpus.push_back(cpu_of_worker(cpus_, i));
-        result<std::vector<listener>> group = listener::open_group(at, cpus);
+        result<std::vector<listener>> group = listener::open_group(at, cpus, how);
         if (group) return serve_by_worker(std::move(*group), cpus);
         // Where the system lacks the means one listener serves all, unless that was not wanted.
         if (options_.placement == placement::bpf || !lacks_means(group.error())) return group.error();
     }
-    result<listener> opened = listener::open(at);
+    result<listener> opened = listener::open(at, how);
     if (!opened) return opened.error();
     const address local = opened->local();
     // A thread between the listener and the only worker would cost two switches for each connection, and gain nothing.
@@ -332,6 +333,7 @@ drain_report worker_pool::stop() {
     drain_report report;
     if (!started_ || stopped_.exchange(true)) return report;
     request_drain();
+    for (const auto& a : acceptors_) a->accept_at_once();
     wait_until(after(options_.drain_delay), [] { return false; });
     const std::uint64_t until_ms = after(options_.grace);
     finish_accepting();

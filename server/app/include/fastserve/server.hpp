@@ -50,6 +50,9 @@ struct options {
     fastserve::pin pin{};
     fastserve::limits limits{};
     fastserve::when_full when_full{};
+    // A connection is accepted when it has sent its first bytes, or after a second (TCP_DEFER_ACCEPT): half the wake-ups
+    // for those of one request. A drain takes in those that wait only if drain_delay gives it that second.
+    bool defer_accept{true};
     unsigned blocking_threads{};             // for blocking() and offload(); 0: 8 a CPU; started when needed
     unsigned blocking_queue{1024};           // jobs that may wait for one of them
     std::chrono::milliseconds drain_delay{}; // stop() goes on accepting for so long

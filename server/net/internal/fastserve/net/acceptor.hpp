@@ -111,6 +111,8 @@ public:
     void start() noexcept;
     // Once more, without waiting, on the thread that made it: takes in who is in the queue.
     void relieve() noexcept;
+    // *Any thread*, before finish(): takes in also who has sent nothing yet (listener.hpp).
+    void accept_at_once() noexcept { listener_.accept_at_once(); }
     // *Any thread*, before finish(): lets nobody else into the queue.
     void stop_queueing() noexcept { listener_.stop_queueing(); }
     // On the thread that polls it, after stop_queueing(). Takes out all who are in the queue, and closes the listener:

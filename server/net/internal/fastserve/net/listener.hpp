@@ -22,6 +22,9 @@ struct listen_options {
     bool reuse_port = false;
     // [::] takes IPv6 alone. Off, it takes IPv4 as well, whatever net.ipv6.bindv6only says.
     bool v6_only = false;
+    // Have TCP connections that have sent nothing yet wait with the kernel, for a second at most (TCP_DEFER_ACCEPT):
+    // whoever accepts one finds its request there, instead of waiting for both, one after the other.
+    bool defer_accept = false;
 };
 
 // Owns the socket, and the name of a Unix socket in the file system.
@@ -58,6 +61,10 @@ public:
     // Somebody else, as the parent process, may hold it open after this one.
     bool inherited() const noexcept { return inherited_; }
 
+    // Ends defer_accept: connections that have sent nothing become ready too, within a second. Those that have not when
+    // the listener is closed are reset by what they send.
+    void accept_at_once() noexcept;
+
     // The first step of a drain: new connections are turned away, those in the queue can still be accepted, and the
     // name of a Unix socket is gone. Then accept until EAGAIN and close: closing first would reset the queued ones. An
     // inherited socket is left as it is, because the next process goes on with it. Returns an errno value or 0.
@@ -79,6 +86,7 @@ private:
 
     unique_fd fd_;
     bool inherited_ = false;
+    bool defers_ = false;
     bool named_ = false; // local_.path() is a file we made: inode_ on device_
     dev_t device_ = 0;
     ino_t inode_ = 0;

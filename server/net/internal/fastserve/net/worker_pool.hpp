@@ -40,6 +40,7 @@ struct worker_pool_options {
     net::pin pin = net::pin::automatic;
     http::limits limits{};
     bool wait_when_full = false; // see gate::reserve()
+    bool defer_accept = false;   // see listen_options
     std::string server_name = "fastserve";
     std::chrono::milliseconds drain_delay{0};
     std::chrono::milliseconds grace{30'000};
