@@ -10,7 +10,7 @@ from harness import ProgramTest, eventually
 
 CONNECTIONS = 10_000
 AT_LEAST = 2_000  # where the hard limit of open descriptors is low
-ALLOWED = 1024  # bytes each
+ALLOWED = 320  # bytes each
 BACK_WITHIN = 2 << 20
 SECONDS = 10
 
