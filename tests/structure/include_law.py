@@ -61,9 +61,15 @@ LAYERS = (
           external=(STD, re.compile(r"(?:zlib|zstd|zstd_errors|brotli/(?:encode|decode))\.h")),
           forbidden=frozenset(THREADS | FILES | CLOCKS),
           tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
+    # From a name to what is sent of a file: system calls on files and folders. The time is told by the caller.
+    Layer("files", "server/files", "fastserve/files/", ("pool", "http", "files"),
+          external=(STD, re.compile(r"(?:fcntl|unistd|dirent|sys/stat|sys/syscall|linux/openat2)\.h")),
+          # Names are resolved by openat2() below a folder, and by nothing else.
+          forbidden=frozenset(THREADS | FILES | CLOCKS),
+          tokens=(NO_CLOCK, NO_THREAD, NO_OUTPUT)),
     Layer("net", "server/net", "fastserve/net/", ("pool", "http", "net"), tokens=(NO_OUTPUT,)),
-    Layer("app", "server/app", "fastserve/", ("pool", "http", "coding", "net", "app")),
-    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "coding", "net", "app", "cli"), public_only=True),
+    Layer("app", "server/app", "fastserve/", ("pool", "http", "coding", "files", "net", "app")),
+    Layer("cli", "server/cli", "fastserve/cli/", ("pool", "http", "coding", "files", "net", "app", "cli"), public_only=True),
 )
 
 

@@ -54,6 +54,7 @@ class IncludeLaw(Tree):
     def test_what_the_law_allows(self):
         self.write("server/http/src/detail.hpp")
         for installed in ("pool/include/fastserve/pool/p.hpp", "server/coding/include/fastserve/coding/c.hpp",
+                          "server/files/include/fastserve/files/f.hpp",
                           "server/net/include/fastserve/net/address.hpp",
                           "server/app/include/fastserve/fastserve.hpp"):
             self.write(installed)
@@ -63,7 +64,8 @@ class IncludeLaw(Tree):
             "server/http/src/a.cpp": '#include "detail.hpp"\n#include <immintrin.h>\n#include <boost/beast/http/verb.hpp>\n',
             "server/net/src/n.cpp": "#include <fastserve/http/a.hpp>\n#include <sys/epoll.h>\n#include <boost/asio.hpp>\n",
             "server/coding/src/z.cpp": "#include <fastserve/http/a.hpp>\n#include <zlib.h>\n#include <brotli/encode.h>\n",
-            "server/app/include/fastserve/c.hpp": "#include <fastserve/coding/c.hpp>\n",
+            "server/files/src/f.cpp": "#include <fastserve/http/a.hpp>\n#include <sys/stat.h>\n#include <linux/openat2.h>\n",
+            "server/app/include/fastserve/c.hpp": "#include <fastserve/coding/c.hpp>\n#include <fastserve/files/f.hpp>\n",
             "server/app/src/s.cpp": "#include <fastserve/net/n.hpp>\n#include <fastserve/server.hpp>\n",
             "server/app/include/fastserve/types.hpp": "#include <fastserve/net/address.hpp>\n",
             "server/cli/src/main.cpp": "#include <fastserve/fastserve.hpp>\n#include <CLI/CLI.hpp>\n#include <iostream>\n",
@@ -81,6 +83,10 @@ class IncludeLaw(Tree):
             ("server/coding/src/a.cpp", "fastserve/pool/p.hpp", "pool"),
             ("server/coding/src/a.cpp", "fastserve/net/worker.hpp", "net"),
             ("server/coding/src/a.cpp", "fastserve/response.hpp", "app"),
+            ("server/files/src/a.cpp", "fastserve/net/worker.hpp", "net"),
+            ("server/files/src/a.cpp", "fastserve/coding/c.hpp", "coding"),
+            ("server/net/src/a.cpp", "fastserve/files/f.hpp", "files"),
+            ("server/http/src/a.cpp", "fastserve/files/f.hpp", "files"),
             ("server/net/src/a.cpp", "fastserve/server.hpp", "app"),
         ):
             with self.subTest(name):
@@ -102,6 +108,7 @@ class IncludeLaw(Tree):
             ("server/http", "time.h"), ("server/http", "fstream"), ("server/http", "boost/beast/http/read.hpp"),
             ("server/http", "zlib.h"), ("server/coding", "boost/asio.hpp"), ("server/coding", "mutex"),
             ("server/coding", "fstream"), ("server/coding", "sys/socket.h"),
+            ("server/files", "sys/socket.h"), ("server/files", "filesystem"), ("server/files", "boost/asio.hpp"),
         ):
             with self.subTest(folder=folder, header=header):
                 name = f"{folder}/src/a.cpp"
