@@ -378,11 +378,26 @@ def ranges() -> list[bytes]:
     return inputs + [sizes[1] + text for text in (b"Bytes=0-", b"items=0-", b"bytes", b"bytes =0-", b"")]
 
 
+# ---- paths of files
+
+FILES = [
+    "", "a", "a/", "a/b.css", "a%20b/%C3%A9.txt", "%61", "%25%32%66", "...", "a..", "/", "/a", "a//b", ".", "..",
+    "../a", "a/../b", "%2e%2E/a", ".%2e", "a%2fb", "..%2fa", "a%5cb", "..\\a", "%00", "a\x00b", "%", "%4", "%zz",
+    ".env", ".git/config", ".well-known/acme", "%2ewell-known/a", "a/.well-known/b", ".well-known/.git",
+    "index.HTML", "a.tar.gz", "x" * 255, "x" * 256, "%78" * 255, "%78" * 256, "a/" * 1000, "a/" * 1025,
+    ("x" * 200 + "/") * 10 + "y" * 38, "\xff\x01", "a?b#c",
+]
+
+
+def files() -> list[bytes]:
+    return [bytes([options]) + path.encode("latin-1") for path in FILES for options in (0, 1, 2)]
+
+
 def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    for target in (parser, chunked, multipart, machine, router, serializer, cookies, forms, ranges):
+    for target in (parser, chunked, multipart, machine, router, serializer, cookies, forms, ranges, files):
         folder = Path(sys.argv[1]) / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
