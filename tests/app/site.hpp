@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../support/client.hpp"
+#include "request_line.hpp"
 
 #include <fastserve/fastserve.hpp>
 
@@ -116,13 +117,5 @@ private:
     std::condition_variable more_;
     std::vector<responder> held_;
 };
-
-inline std::string request_line(std::string_view method, std::string_view target, std::string_view fields = "",
-                                std::string_view body = "") {
-    std::string out = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n";
-    out += fields;
-    if (!body.empty()) out += "Content-Length: " + std::to_string(body.size()) + "\r\n";
-    return out + "\r\n" + std::string(body);
-}
 
 } // namespace fastserve::test

@@ -1,25 +1,25 @@
 // The routes of a server: the tree of patterns, and what each pattern's number stands for.
 #pragma once
 
+#include "route_scope.hpp"
+
 #include <fastserve/detail/handler.hpp>
 #include <fastserve/detail/route_tree.hpp>
 #include <fastserve/detail/route_tree_builder.hpp>
 #include <fastserve/http/exchange.hpp>
 #include <fastserve/http/limits.hpp>
 #include <fastserve/http/verb.hpp>
+#include <fastserve/router.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace fastserve {
-struct route_options;
-}
 
 namespace fastserve::detail {
 
@@ -38,8 +38,16 @@ struct route {
 // Thread safety: filled by one thread, then frozen; const afterwards.
 class route_table {
 public:
+    route_table();
+    route_table(const route_table&) = delete;
+    route_table& operator=(const route_table&) = delete;
+    ~route_table();
+
     void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&);
     void set_not_found(std::unique_ptr<handler>);
+    // The router's own scope, and a group's; they stay where they are.
+    route_scope& root() noexcept { return *scopes_.front(); }
+    route_scope& group(const route_scope& around, std::string_view prefix, const route_options& defaults);
     // With the limits of the server, which count where a route has none of its own.
     void freeze(const http::limits&);
 
@@ -53,11 +61,13 @@ public:
 
 private:
     static void decide(route&, const http::limits&);
+    void expect_open() const;
 
     route_tree_builder builder_;
     route_tree tree_;
     std::vector<std::unique_ptr<route>> routes_;
     std::unique_ptr<route> not_found_;
+    std::vector<std::unique_ptr<route_scope>> scopes_;
     bool frozen_ = false;
 };
 

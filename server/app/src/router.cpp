@@ -15,31 +15,47 @@ constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
 } // namespace
 
+route_table::route_table() {
+    scopes_.push_back(std::make_unique<route_scope>(*this));
+}
+route_table::~route_table() = default;
+
+void route_table::expect_open() const {
+    if (frozen_) throw std::logic_error("fastserve: routes are registered before start()");
+}
+
 void route_table::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
                       const route_options& o) {
-    if (frozen_) throw std::logic_error("fastserve: routes are registered before start()");
-    if (o.body == body::streamed && h->kind != handler_kind::coroutine)
+    expect_open();
+    const bool streamed = o.body == body::streamed;
+    if (streamed && h->kind != handler_kind::coroutine)
         throw std::invalid_argument("fastserve: " + std::string(pattern) +
                                     ": a streamed body needs a handler that is a coroutine");
+    auto r = std::make_unique<route>();
+    r->handler = std::move(h);
+    r->name = o.name.empty() ? pattern : o.name;
+    r->streamed = streamed;
+    r->max_body = o.max_body;
+    r->deadline = o.deadline;
+    r->max_in_flight = o.max_in_flight.value_or(0);
     const auto number = static_cast<std::uint32_t>(routes_.size());
     const auto index = method ? static_cast<method_index>(*method) : any_method;
     const registration done = builder_.add(index, pattern, number);
     if (!done) throw std::invalid_argument("fastserve: " + done.detail);
-    auto r = std::make_unique<route>();
-    r->handler = std::move(h);
-    r->name = o.name.empty() ? pattern : o.name;
-    r->streamed = o.body == body::streamed;
-    r->max_body = o.max_body;
-    r->deadline = o.deadline;
-    r->max_in_flight = o.max_in_flight;
     routes_.push_back(std::move(r));
 }
 
 void route_table::set_not_found(std::unique_ptr<handler> h) {
-    if (frozen_) throw std::logic_error("fastserve: routes are registered before start()");
+    expect_open();
     not_found_ = std::make_unique<route>();
     not_found_->handler = std::move(h);
     not_found_->name = "not_found";
+}
+
+route_scope& route_table::group(const route_scope& around, std::string_view prefix, const route_options& defaults) {
+    expect_open();
+    scopes_.push_back(std::make_unique<route_scope>(around, prefix, defaults));
+    return *scopes_.back();
 }
 
 void route_table::freeze(const http::limits& l) {
@@ -57,16 +73,28 @@ void route_table::decide(route& r, const http::limits& l) {
                   .handler_timeout = r.deadline ? *r.deadline : l.handler_timeout};
 }
 
+std::shared_ptr<route_scope> scope_key::scope() const {
+    if (auto s = scope_.lock()) return s;
+    throw std::logic_error("fastserve: the server of this group has ended");
+}
+
+void scope_key::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
+                    const route_options& o) const {
+    scope()->add(method, pattern, std::move(h), o);
+}
+
+std::weak_ptr<route_scope> scope_key::inner(std::string_view prefix, const route_options& defaults) const {
+    const auto around = scope();
+    return std::shared_ptr<route_scope>(around, &around->inner(prefix, defaults));
+}
+
 } // namespace detail
 
-router::router() : routes_(std::make_unique<detail::route_table>()) {}
+router::router() : router(std::make_shared<detail::route_table>()) {}
+// A key to a scope is one to its table, which owns it.
+router::router(std::shared_ptr<detail::route_table> t)
+    : registering(std::shared_ptr<detail::route_scope>(t, &t->root())), routes_(std::move(t)) {}
 router::~router() = default;
-
-router& router::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<detail::handler> h,
-                    const route_options& o) {
-    routes_->add(method, pattern, std::move(h), o);
-    return *this;
-}
 
 router& router::add_not_found(std::unique_ptr<detail::handler> h) {
     routes_->set_not_found(std::move(h));

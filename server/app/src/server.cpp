@@ -126,7 +126,7 @@ server::~server() {
     }
     impl_->app.log(log_level::warning, "a coroutine has not ended though it was cancelled: what it uses stays");
     boost::asio::io_context& loop = *impl_->users_loop;
-    auto routes = std::shared_ptr<detail::route_table>(std::move(routes_));
+    std::shared_ptr<detail::route_table> routes = std::move(routes_);
     boost::asio::use_service<remains>(loop).keep({impl_.release(), [routes](impl* i) {
                                                       i->end();
                                                       delete i;

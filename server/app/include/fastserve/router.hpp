@@ -14,18 +14,21 @@
 
 namespace fastserve {
 
+class route_group;
+
 // When the handler of a route starts.
 enum class body : std::uint8_t {
     whole,    // once the request's body is complete: request::body()
     streamed, // after the head: request::read(). For coroutines alone
 };
 
-// What is special about a route. Members that are left out take the server's limits.
+// What is special about a route, or about all routes of a group. What is left out is as the group around it has it, and
+// in the end as the server's limits have it.
 struct route_options {
-    fastserve::body body{};
+    std::optional<fastserve::body> body{};               // whole
     std::optional<std::size_t> max_body{};               // bytes; more is answered 413; streamed: no limit unless set
     std::optional<std::chrono::milliseconds> deadline{}; // for the handler; later is 503; zero: none
-    unsigned max_in_flight{};                            // requests in its handler at once; more are 503; 0: any
+    std::optional<unsigned> max_in_flight{};             // requests in its handler at once; more are 503; 0: any
     std::string_view name{};                             // for logs and request::route_name(); copied
 };
 
@@ -38,8 +41,71 @@ detail::blocking_handler<H> blocking(H h) {
 }
 
 namespace detail {
+
+class route_scope;
 class route_table;
-}
+
+// Names the place in a router's table where routes are registered, and keeps nothing alive.
+class scope_key {
+protected:
+    explicit scope_key(std::weak_ptr<route_scope> s) noexcept : scope_(std::move(s)) {}
+
+    void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&) const;
+    std::weak_ptr<route_scope> inner(std::string_view prefix, const route_options& defaults) const;
+
+private:
+    std::shared_ptr<route_scope> scope() const;
+
+    std::weak_ptr<route_scope> scope_;
+};
+
+// What a router and a group of it can do alike: see there. Result: what a registration returns for the next one.
+template <class Self, class Result>
+class registering : protected scope_key {
+public:
+    template <class H>
+    Result get(std::string_view pattern, H h, const route_options& o = {}) {
+        return on(http::verb::get, pattern, std::move(h), o);
+    }
+    template <class H>
+    Result post(std::string_view pattern, H h, const route_options& o = {}) {
+        return on(http::verb::post, pattern, std::move(h), o);
+    }
+    template <class H>
+    Result put(std::string_view pattern, H h, const route_options& o = {}) {
+        return on(http::verb::put, pattern, std::move(h), o);
+    }
+    template <class H>
+    Result patch(std::string_view pattern, H h, const route_options& o = {}) {
+        return on(http::verb::patch, pattern, std::move(h), o);
+    }
+    template <class H>
+    Result del(std::string_view pattern, H h, const route_options& o = {}) {
+        return on(http::verb::delete_, pattern, std::move(h), o);
+    }
+    template <class H>
+    Result on(http::verb method, std::string_view pattern, H h, const route_options& o = {}) {
+        add(method, pattern, make_handler(std::move(h)), o);
+        return self();
+    }
+    // Every method that has no route of its own there, except TRACE: a handler that knows nothing of it would answer it
+    // with success, and one that repeats its request hands out what clients hide from scripts (RFC 9110 9.3.8).
+    template <class H>
+    Result any(std::string_view pattern, H h, const route_options& o = {}) {
+        add(std::nullopt, pattern, make_handler(std::move(h)), o);
+        return self();
+    }
+    // A group whose routes begin with `prefix`, and have `defaults` where they say nothing themselves.
+    route_group group(std::string_view prefix, const route_options& defaults = {});
+
+protected:
+    explicit registering(std::weak_ptr<route_scope> s) noexcept : scope_key(std::move(s)) {}
+
+private:
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+} // namespace detail
 
 // Routes by method and path.
 //
@@ -56,39 +122,9 @@ class route_table;
 // Thread: all routes are registered before the server starts, by one thread.
 //
 // Errors: a malformed pattern, a method and place taken already, or a streamed body for what is no coroutine, throws
-// std::invalid_argument with a sentence that names both routes.
-class router {
+// std::invalid_argument with a sentence that names both routes. Registering anything later throws std::logic_error.
+class router : public detail::registering<router, router&> {
 public:
-    template <class H>
-    router& get(std::string_view pattern, H h, route_options o = {}) {
-        return on(http::verb::get, pattern, std::move(h), o);
-    }
-    template <class H>
-    router& post(std::string_view pattern, H h, route_options o = {}) {
-        return on(http::verb::post, pattern, std::move(h), o);
-    }
-    template <class H>
-    router& put(std::string_view pattern, H h, route_options o = {}) {
-        return on(http::verb::put, pattern, std::move(h), o);
-    }
-    template <class H>
-    router& patch(std::string_view pattern, H h, route_options o = {}) {
-        return on(http::verb::patch, pattern, std::move(h), o);
-    }
-    template <class H>
-    router& del(std::string_view pattern, H h, route_options o = {}) {
-        return on(http::verb::delete_, pattern, std::move(h), o);
-    }
-    template <class H>
-    router& on(http::verb method, std::string_view pattern, H h, route_options o = {}) {
-        return add(method, pattern, detail::make_handler(std::move(h)), o);
-    }
-    // Every method that has no route of its own there, except TRACE: a handler that knows nothing of it would answer it
-    // with success, and one that repeats its request hands out what clients hide from scripts (RFC 9110 9.3.8).
-    template <class H>
-    router& any(std::string_view pattern, H h, route_options o = {}) {
-        return add(std::nullopt, pattern, detail::make_handler(std::move(h)), o);
-    }
     // Answers what no route matches. The status is 404 unless the handler sets another.
     template <class H>
     router& not_found(H h) {
@@ -102,12 +138,50 @@ protected:
     router();
     ~router();
 
-    std::unique_ptr<detail::route_table> routes_;
+    std::shared_ptr<detail::route_table> routes_;
 
 private:
-    router& add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<detail::handler>,
-                const route_options&);
+    explicit router(std::shared_ptr<detail::route_table>);
     router& add_not_found(std::unique_ptr<detail::handler>);
 };
+
+// Routes under one prefix, made by group() of a router or of another group.
+//
+//     fastserve::route_group api = app.group("/api/v1", {.max_body = 64 * 1024});
+//     api.get("/users", list).post("/users", create, {.max_body = 1024 * 1024});
+//     api.group("/users/{id}", {.name = "user"}).get("", show).del("", remove, {.name = "remove"}); // "user.remove"
+//
+// A prefix is a pattern without a final '/' or {name...}; it may hold {parameters}, which handlers get like any others.
+// The empty one makes a group of routes that have no more in common than options. The pattern of a route is appended as
+// it is, and begins with '/'; the empty one means the prefix itself ("/api" and "/api/" are two paths).
+//
+// A function that registers routes takes a route_group: app.group("") makes one of a router.
+//
+// A route's options are its own, else its group's, else those of the group around that. max_in_flight is for each route
+// by itself. The name of a group stands before its routes' names, with a dot; a route that is given none is named by
+// its whole pattern, as everywhere.
+//
+// Lifetime: it is a key to a place in its router, to be kept, copied and thrown away as one likes; routes belong to the
+// router. Registrations return a copy, so that no chain of calls ends in a reference to something that has gone. It
+// keeps nothing alive: used after its server has ended, it throws std::logic_error.
+//
+// Thread and errors: as the router's; a prefix that is no such thing throws std::invalid_argument. Messages name whole
+// patterns.
+class route_group : public detail::registering<route_group, route_group> {
+public:
+    // Never moved from: an empty one would be of no use.
+    route_group(const route_group&) = default;
+    route_group& operator=(const route_group&) = default;
+
+private:
+    template <class, class>
+    friend class detail::registering;
+    explicit route_group(std::weak_ptr<detail::route_scope> s) noexcept : registering(std::move(s)) {}
+};
+
+template <class Self, class Result>
+route_group detail::registering<Self, Result>::group(std::string_view prefix, const route_options& defaults) {
+    return route_group(inner(prefix, defaults));
+}
 
 } // namespace fastserve
