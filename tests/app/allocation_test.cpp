@@ -93,6 +93,30 @@ TEST_F(Allocation, NoneForAPlainHandler) {
     EXPECT_EQ(for_requests(request_line("GET", "/"), "hello world"), 0U);
 }
 
+TEST_F(Allocation, NoneForAPlainHandlerBehindMiddleware) {
+    s.app.use([](request& q, response&) { return q.field("X-Key") ? go_on : answered; })
+        .use([](request&, response& a) { a.set("X-Before", "1"); })
+        .use(after([](response& a) { a.set("X-After", "2"); }));
+    route_group g = s.app.group("/g").use([](request&, response&) { return go_on; });
+    g.get("/response", [] { return "hello world"; });
+    g.use(after([](const request& q, response& a) { a.set("X-Path", q.path()); }));
+    g.get("/request", [] { return "hello world"; });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/g/response", "X-Key: k\r\n"), "hello world"), 0U);
+    EXPECT_EQ(for_requests(request_line("GET", "/g/request", "X-Key: k\r\n"), "hello world"), 0U);
+}
+
+// Plain steps need no frames of their own.
+TEST_F(Allocation, NoneForACoroutineBehindMiddleware) {
+    s.app.use([](request&, response&) {}).use(after([](response& a) { a.set("X-After", "2"); }));
+    s.app.get("/", [](request&, response& a) -> awaitable<> {
+        a.text("at once");
+        co_return;
+    });
+    s.start();
+    EXPECT_EQ(for_requests(request_line("GET", "/"), "at once"), 0U);
+}
+
 TEST_F(Allocation, NoneForAParameterAndAField) {
     s.app.get("/users/{id}/{rest...}", [](request& q, response& a) {
         a.set("X-User", q.param("id")).set("Cache-Control", "no-store");

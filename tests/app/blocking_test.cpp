@@ -64,6 +64,7 @@ struct Busy : testing::Test {
                       ++ran;
                       return "ran";
                   }));
+        s.app.group("").use([](request&, response&) {}).get("/behind", blocking([] { return "behind"; }));
         s.app.get("/plain", [] { return "plain"; });
         s.start();
         keeper.emplace(s.connect());
@@ -89,7 +90,7 @@ TEST_F(Busy, AFullQueueIs503WithRetryAfter) {
     client queued = s.connect(), c = s.connect();
     queued.send(request_line("GET", "/blocking"));
     ASSERT_TRUE(eventually([&] { return s.app.snapshot().offload_queued == 1; }));
-    for (const char* path : {"/blocking", "/offload"}) {
+    for (const char* path : {"/blocking", "/offload", "/behind"}) {
         const answer a = c.get(path);
         EXPECT_EQ(a.status, 503) << path;
         EXPECT_EQ(a.field("Retry-After"), "1") << path;
@@ -97,7 +98,7 @@ TEST_F(Busy, AFullQueueIs503WithRetryAfter) {
     const answer caught = c.get("/caught");
     EXPECT_EQ(caught.status, 429);
     EXPECT_EQ(caught.body, "the offload queue is full");
-    EXPECT_EQ(s.app.snapshot().offload_refused, 3U);
+    EXPECT_EQ(s.app.snapshot().offload_refused, 4U);
     EXPECT_EQ(s.app.snapshot().offload_running, 1U);
     free = true;
     EXPECT_EQ(keeper->read().body, "kept");
@@ -147,6 +148,37 @@ TEST(Blocking, SeesThatItsPeerHasLeft) {
     s.start();
     client c = s.connect();
     c.send(request_line("GET", "/"));
+    ASSERT_TRUE(eventually([&] { return started.load(); }));
+    c.reset();
+    EXPECT_TRUE(eventually([&] { return told.load(); }));
+    EXPECT_TRUE(eventually([&] { return s.suspended() == 0; }));
+    EXPECT_EQ(s.log.size(), 0U);
+}
+
+TEST(Blocking, IsTheSameBehindMiddleware) {
+    std::atomic<bool> started{false}, told{false};
+    site s;
+    s.app.use([](request&, response& a, next rest) -> awaitable<> {
+        const auto here = std::this_thread::get_id();
+        co_await rest();
+        a.set("X-Back", std::this_thread::get_id() == here ? "yes" : "no");
+    });
+    s.app.get("/elsewhere", blocking([](request& q, response& a) { a.text(q.path()); }));
+    s.app.get("/left", blocking([&](request& q) -> std::string {
+                  const std::stop_token stop = q.stop();
+                  started = true;
+                  while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
+                  told = true;
+                  throw std::runtime_error("nobody reads this");
+              }));
+    s.start();
+    client c = s.connect();
+    for (int i = 0; i < 20; ++i) {
+        const answer a = c.get("/elsewhere");
+        EXPECT_EQ(a.body, "/elsewhere");
+        EXPECT_EQ(a.field("X-Back"), "yes");
+    }
+    c.send(request_line("GET", "/left"));
     ASSERT_TRUE(eventually([&] { return started.load(); }));
     c.reset();
     EXPECT_TRUE(eventually([&] { return told.load(); }));

@@ -20,7 +20,8 @@ struct asked {
 
 std::vector<asked> kinds() {
     std::vector<asked> all;
-    for (const char* kind : {"plain", "at-once", "coroutine", "deferred", "blocking", "offload"}) {
+    for (const char* kind :
+         {"plain", "at-once", "coroutine", "deferred", "blocking", "offload", "hooked/plain", "behind/blocking"}) {
         const std::string path = std::string("/") + kind + "/1";
         all.push_back({kind, request_line("GET", path), {path}});
     }

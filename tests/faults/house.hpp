@@ -106,6 +106,7 @@ private:
 // Routes, each of which answers with its own path unless it says otherwise:
 //   /plain/{id}  /at-once/{id}  /coroutine/{id}  /deferred/{id}  /blocking/{id}  /offload/{id}
 //   /echo/{id}      the body of the request, from a plain handler;  /echo-later/{id}: from a coroutine
+//   /hooked/plain/{id}  /behind/blocking/{id}: the same behind middleware
 //   /large/{size}   so many bytes
 //   /pieces-in/{id} the body of the request, which is read in pieces;  /pieces-out/{size}: so many bytes, in pieces;
 //   /pieces/{id}    each piece as it comes
@@ -139,6 +140,18 @@ struct house {
             co_await offload([&] { text = q.path(); });
             a.text(text);
         });
+        app.group("/hooked")
+            .use([](request&, response& a) { a.set("X-Before", std::string(100, 'b')); })
+            .use(after([](const request& q, response& a) { a.set("X-After", q.path()); }))
+            .get("/plain/{id}", [](request& q, response& a) { a.text(q.path()); });
+        app.group("/behind")
+            .use([](request&, response& a, next rest) -> awaitable<> {
+                co_await sleep_for(1ms);
+                co_await rest();
+                a.set("X-Around", "1");
+            })
+            .use(after([](const request& q, response& a) { a.set("X-After", q.path()); }))
+            .get("/blocking/{id}", blocking([](request& q, response& a) { a.text(q.path()); }));
         app.post("/echo/{id}", [](request& q, response& a) { a.text(q.body()); });
         app.post("/echo-later/{id}", [](request& q, response& a) -> awaitable<> {
             co_await sleep_for(1ms);

@@ -119,13 +119,17 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
             r = &routes_.at(found.route);
             break;
         case match_kind::method_not_allowed:
+            r = routes_.other_method();
             if (h.method == http::verb::options) {
                 x.response.status(204);
+            } else if (r) {
+                x.response.status(405);
             } else {
                 refuse(x.response, 405);
             }
             set_allow(x.response, found.allowed);
-            return {.answered = true};
+            if (!r) return {.answered = true};
+            break;
         case match_kind::not_found:
             if (path == "*") { // of OPTIONS alone: as an asterisk, or as a whole URI without a path
                 x.response.status(204);

@@ -47,6 +47,10 @@ public:
 
     // A responder's answer has arrived. Without a fill it was destroyed unanswered.
     void complete(net::worker&, context&, const fill&) noexcept;
+    // On the thread of the handler: it has thrown, or, for a plain one, what stands in front of it.
+    void handler_failed(context&, const std::exception_ptr&) noexcept;
+    // The answer is complete: runs the hooks of its route, unless it is on its way already, or nobody waits for it.
+    void settle(context&) noexcept;
 
     // *Any thread*: whether one more handler may be left unfinished.
     bool may_suspend() const noexcept {
@@ -88,7 +92,6 @@ private:
     void resume(context&) noexcept;
     void wake(net::worker&, context&) noexcept;
     void finish(net::worker&, context&) noexcept;
-    void handler_failed(context&, const std::exception_ptr&) noexcept;
     void fail(context&, const std::exception_ptr&) noexcept;
 
     const options& options_;

@@ -27,7 +27,7 @@ void context::forget() noexcept {
 }
 
 bool runs_on_worker(const request& q) noexcept {
-    return checked_request(q.x_).route_of->handler->kind != handler_kind::blocking;
+    return !checked_request(q.x_).offloaded;
 }
 
 } // namespace detail
@@ -269,8 +269,8 @@ void response::trailer(std::string_view name, std::string_view value) {
 
 responder response::defer() {
     detail::context& x = checked_response(x_);
-    if (x.route_of->handler->kind == detail::handler_kind::blocking)
-        throw std::logic_error("a blocking handler answers itself: it cannot defer");
+    if (x.offloaded) throw std::logic_error("a blocking handler answers itself: it cannot defer");
+    if (x.in_hooks) throw std::logic_error("the answer is complete: it cannot be deferred");
     if (x.deferred) throw std::logic_error("the answer was deferred already");
     if (x.head_sent) throw std::logic_error("the answer has begun: it cannot be deferred");
     if (!x.service->may_suspend()) throw detail::overloaded("too many handlers have not finished");

@@ -67,6 +67,9 @@ class context final : public net::exchange {
 public:
     explicit context(const http::limits& l) : net::exchange(l) {}
 
+    // The one that a handler answers with this.
+    static context& of(fastserve::response& a) noexcept { return a.x_; }
+
     // Before each request: an exchange serves many without going back to its pool.
     void begin() noexcept {
         if (used) [[unlikely]]
@@ -94,6 +97,8 @@ public:
     bool completed = false;   // ... and had returned by then
     bool counted = false;     // in its route's requests in flight
     bool typed = false;       // the handler has set Content-Type by name
+    bool offloaded = false;   // a blocking handler runs, or will, and has it to itself
+    bool in_hooks = false;    // what its route runs after its handler runs
     pending* waits = nullptr; // its coroutine, in read(), write() or interim()
     net::ask waits_for{};
     std::uint64_t wait_number = 0; // tells a wait from those before it, also of other requests

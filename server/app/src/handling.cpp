@@ -1,6 +1,7 @@
 // How an application runs handlers, and how those that did not finish at once come to their end.
 #include "answers.hpp"
 #include "application.hpp"
+#include "chain.hpp"
 #include "overloaded.hpp"
 #include "pending.hpp"
 
@@ -40,6 +41,7 @@ bool application::handle(net::worker& w, net::exchange& e) noexcept {
     context& x = as_context(e);
     if (!enter(x)) [[unlikely]] {
         refuse_for_now(x.response);
+        settle(x);
         return true;
     }
     bool answered = false;
@@ -120,6 +122,7 @@ void application::coroutine_ended(net::worker& w, context& x, const std::excepti
     }
     if (failed) handler_failed(x, failed);
     if (x.deferred && x.deferred->current() != deferral::state::gone) return; // its responder finishes it
+    settle(x);
     if (x.starting) {
         x.completed = true;
         return;
@@ -128,10 +131,12 @@ void application::coroutine_ended(net::worker& w, context& x, const std::excepti
 }
 
 bool application::run_blocking(net::worker& w, context& x) noexcept {
-    x.used = true;
+    x.used = x.offloaded = true;
     x.deliver = [](net::worker& on, net::letter& l) noexcept {
         context& done = static_cast<context&>(static_cast<net::exchange&>(l));
+        done.offloaded = false;
         if (done.failed) done.service->fail(done, std::exchange(done.failed, nullptr));
+        done.service->settle(done);
         done.service->finish(on, done);
     };
     x.usable.set(usable_parts::both, x.route_of);
@@ -154,8 +159,10 @@ bool application::run_blocking(net::worker& w, context& x) noexcept {
     } catch (const std::bad_alloc&) {
     }
     if (!accepted) {
+        x.offloaded = false;
         x.usable.set(usable_parts::none, x.route_of);
         refuse_for_now(x.response);
+        settle(x);
     }
     return !accepted;
 }
@@ -172,7 +179,20 @@ void application::complete(net::worker& w, context& x, const fill& f) noexcept {
         x.usable.set(x.live ? usable_parts::both : usable_parts::none, x.route_of);
     }
     x.deferred.reset();
-    if (!x.live) finish(w, x); // else its coroutine does, when it has ended
+    if (x.live) return; // its coroutine finishes it, when it has ended
+    settle(x);
+    finish(w, x);
+}
+
+void application::settle(context& x) noexcept {
+    if (x.route_of->after.empty() || x.head_sent || x.orphaned) return;
+    x.usable.set(usable_parts::both, x.route_of);
+    try {
+        run_hooks(x);
+    } catch (...) {
+        fail(x, std::current_exception());
+    }
+    x.usable.set(usable_parts::none, x.route_of);
 }
 
 void application::cancel(net::worker& w, net::exchange& e) noexcept {

@@ -38,7 +38,7 @@ route_options completed(const route_options& own, const route_options& defaults)
 } // namespace
 
 route_scope::route_scope(const route_scope& around, std::string_view prefix, const route_options& defaults)
-    : table_(around.table_), prefix_(around.prefix_), name_(joined(around.name_, defaults.name)),
+    : table_(around.table_), around_(&around), prefix_(around.prefix_), name_(joined(around.name_, defaults.name)),
       defaults_(completed(defaults, around.defaults_)) {
     defaults_.name = {};
     if (prefix.empty()) return;
@@ -58,7 +58,19 @@ void route_scope::add(std::optional<http::verb> method, std::string_view pattern
     route_options o = completed(own, defaults_);
     const std::string name = own.name.empty() ? std::string() : joined(name_, own.name);
     o.name = name;
-    table_.add(method, prefix_ + std::string(pattern), std::move(h), o);
+    table_.add(method, prefix_ + std::string(pattern), std::move(h), o, used());
+}
+
+void route_scope::use(std::shared_ptr<middleware> m) {
+    table_.expect_open();
+    used_.push_back(std::move(m));
+}
+
+middleware_list route_scope::used() const {
+    middleware_list all;
+    if (around_) all = around_->used();
+    all.insert(all.end(), used_.begin(), used_.end());
+    return all;
 }
 
 route_scope& route_scope::inner(std::string_view prefix, const route_options& defaults) const {

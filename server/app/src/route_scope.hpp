@@ -1,6 +1,8 @@
 // Where routes are registered: a router itself, or a group in it.
 #pragma once
 
+#include "chain.hpp"
+
 #include <fastserve/detail/handler.hpp>
 #include <fastserve/http/verb.hpp>
 #include <fastserve/router.hpp>
@@ -20,13 +22,18 @@ public:
     route_scope(const route_scope& around, std::string_view prefix, const route_options& defaults);
 
     void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&) const;
+    void use(std::shared_ptr<middleware>);
+    // What was used here and around it, from the outside inwards.
+    middleware_list used() const;
     route_scope& inner(std::string_view prefix, const route_options& defaults) const;
 
 private:
     route_table& table_;
-    std::string prefix_;     // whole
-    std::string name_;       // whole
-    route_options defaults_; // whole; without the name, which would be a view
+    const route_scope* around_ = nullptr; // null: a router itself
+    std::string prefix_;                  // whole
+    std::string name_;                    // whole
+    route_options defaults_;              // whole; without the name, which would be a view
+    middleware_list used_;
 };
 
 } // namespace fastserve::detail

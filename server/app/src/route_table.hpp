@@ -1,6 +1,7 @@
 // The routes of a server: the tree of patterns, and what each pattern's number stands for.
 #pragma once
 
+#include "chain.hpp"
 #include "route_scope.hpp"
 
 #include <fastserve/detail/handler.hpp>
@@ -24,8 +25,10 @@
 namespace fastserve::detail {
 
 struct route {
-    std::unique_ptr<detail::handler> handler;
-    std::string name; // or the pattern
+    std::unique_ptr<detail::handler> handler; // with what stands in front of it
+    middleware_list after;                    // hooks, in the order of their run
+    std::string name;                         // or the pattern
+    bool borrows = false;                     // needs head and body no longer than it runs
     bool streamed = false;
     std::optional<std::size_t> max_body;
     std::optional<std::chrono::milliseconds> deadline;
@@ -43,11 +46,13 @@ public:
     route_table& operator=(const route_table&) = delete;
     ~route_table();
 
-    void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&);
+    void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&,
+             const middleware_list& used = {});
     void set_not_found(std::unique_ptr<handler>);
     // The router's own scope, and a group's; they stay where they are.
     route_scope& root() noexcept { return *scopes_.front(); }
     route_scope& group(const route_scope& around, std::string_view prefix, const route_options& defaults);
+    void expect_open() const; // throws std::logic_error
     // With the limits of the server, which count where a route has none of its own.
     void freeze(const http::limits&);
 
@@ -55,18 +60,20 @@ public:
         return tree_.find(static_cast<method_index>(method), path, params);
     }
     const route& at(std::uint32_t number) const noexcept { return *routes_[number]; }
-    // Null: the built-in 404.
+    // What runs where no route matches, and where none has the method. Null: the answer that is built in.
     const route* not_found() const noexcept { return not_found_.get(); }
+    const route* other_method() const noexcept { return other_method_.get(); }
     std::size_t size() const noexcept { return routes_.size(); }
 
 private:
     static void decide(route&, const http::limits&);
-    void expect_open() const;
 
     route_tree_builder builder_;
     route_tree tree_;
     std::vector<std::unique_ptr<route>> routes_;
+    std::unique_ptr<handler> for_not_found_; // until it is frozen
     std::unique_ptr<route> not_found_;
+    std::unique_ptr<route> other_method_;
     std::vector<std::unique_ptr<route_scope>> scopes_;
     bool frozen_ = false;
 };

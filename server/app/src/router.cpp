@@ -2,7 +2,11 @@
 
 #include "route_table.hpp"
 
+#include <fastserve/http/status.hpp>
+
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace fastserve {
@@ -12,6 +16,32 @@ namespace detail {
 namespace {
 
 constexpr std::uint64_t no_limit = ~std::uint64_t{0};
+// Puts a handler into its route, among what was used.
+void compose(route& r, const middleware_list& used, std::unique_ptr<handler> h) {
+    middleware_list before;
+    for (const auto& m : used) (m->of == middleware::kind::after ? r.after : before).push_back(m);
+    std::reverse(r.after.begin(), r.after.end());
+    // A plain handler has nothing of its own behind it: what runs the hooks is what stands in front of it.
+    if (!before.empty() || (!r.after.empty() && h->kind == handler_kind::plain))
+        h = std::make_unique<chain>(std::move(before), std::move(h));
+    r.borrows = h->kind == handler_kind::plain &&
+                std::none_of(r.after.begin(), r.after.end(), [](const auto& m) { return m->reads_request; });
+    r.handler = std::move(h);
+}
+
+std::unique_ptr<route> without_pattern(std::string_view name, const middleware_list& used, std::unique_ptr<handler> h) {
+    auto r = std::make_unique<route>();
+    r->name = name;
+    compose(*r, used, std::move(h));
+    return r;
+}
+
+// The answer that is built in, where its status is set already.
+std::unique_ptr<handler> reason_as_text() {
+    return make_handler([](request&, response& a) {
+        if (a.status() != 204) a.text(std::string(http::reason(a.status())) + '\n');
+    });
+}
 
 } // namespace
 
@@ -25,14 +55,14 @@ void route_table::expect_open() const {
 }
 
 void route_table::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
-                      const route_options& o) {
+                      const route_options& o, const middleware_list& used) {
     expect_open();
     const bool streamed = o.body == body::streamed;
     if (streamed && h->kind != handler_kind::coroutine)
         throw std::invalid_argument("fastserve: " + std::string(pattern) +
                                     ": a streamed body needs a handler that is a coroutine");
     auto r = std::make_unique<route>();
-    r->handler = std::move(h);
+    compose(*r, used, std::move(h));
     r->name = o.name.empty() ? pattern : o.name;
     r->streamed = streamed;
     r->max_body = o.max_body;
@@ -47,9 +77,7 @@ void route_table::add(std::optional<http::verb> method, std::string_view pattern
 
 void route_table::set_not_found(std::unique_ptr<handler> h) {
     expect_open();
-    not_found_ = std::make_unique<route>();
-    not_found_->handler = std::move(h);
-    not_found_->name = "not_found";
+    for_not_found_ = std::move(h);
 }
 
 route_scope& route_table::group(const route_scope& around, std::string_view prefix, const route_options& defaults) {
@@ -61,13 +89,18 @@ route_scope& route_table::group(const route_scope& around, std::string_view pref
 void route_table::freeze(const http::limits& l) {
     if (std::exchange(frozen_, true)) return;
     tree_ = builder_.build();
+    const middleware_list used = root().used();
+    if (!used.empty()) other_method_ = without_pattern("other_method", used, reason_as_text());
+    if (!used.empty() && !for_not_found_) for_not_found_ = reason_as_text();
+    if (for_not_found_) not_found_ = without_pattern("not_found", used, std::move(for_not_found_));
     for (const auto& r : routes_) decide(*r, l);
     if (not_found_) decide(*not_found_, l);
+    if (other_method_) decide(*other_method_, l);
 }
 
 // What does not depend on the request is settled once.
 void route_table::decide(route& r, const http::limits& l) {
-    r.decision = {.plain = r.handler->kind == handler_kind::plain,
+    r.decision = {.plain = r.borrows,
                   .streamed = r.streamed,
                   .body_bytes = r.max_body ? *r.max_body : r.streamed ? no_limit : l.body_bytes,
                   .handler_timeout = r.deadline ? *r.deadline : l.handler_timeout};
@@ -81,6 +114,10 @@ std::shared_ptr<route_scope> scope_key::scope() const {
 void scope_key::add(std::optional<http::verb> method, std::string_view pattern, std::unique_ptr<handler> h,
                     const route_options& o) const {
     scope()->add(method, pattern, std::move(h), o);
+}
+
+void scope_key::add_middleware(std::unique_ptr<middleware> m) const {
+    scope()->use(std::move(m));
 }
 
 std::weak_ptr<route_scope> scope_key::inner(std::string_view prefix, const route_options& defaults) const {

@@ -1,5 +1,6 @@
 // Bodies in pieces, as coroutines await them.
 #include "application.hpp"
+#include "chain.hpp"
 #include "pending.hpp"
 #include "resumption.hpp"
 
@@ -142,6 +143,7 @@ awaitable<error_code> response::write(std::string_view piece) {
     if (x.waits) co_return make_error_code(errc::busy);
     const auto length = x.response.content_length();
     if (length && piece.size() > (x.head_sent ? x.outgoing_left : *length)) co_return make_error_code(errc::too_long);
+    if (!x.head_sent && !x.route_of->after.empty()) detail::run_hooks(x);
     x.outgoing = piece;
     bool given_up = false; // of no consequence: only if its peer has left
     co_await detail::wait_for(x, net::ask::write, given_up);

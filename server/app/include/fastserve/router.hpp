@@ -2,6 +2,8 @@
 #pragma once
 
 #include <fastserve/detail/handler.hpp>
+#include <fastserve/detail/middleware.hpp>
+#include <fastserve/middleware.hpp>
 #include <fastserve/types.hpp>
 
 #include <chrono>
@@ -51,6 +53,7 @@ protected:
     explicit scope_key(std::weak_ptr<route_scope> s) noexcept : scope_(std::move(s)) {}
 
     void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&) const;
+    void add_middleware(std::unique_ptr<middleware>) const;
     std::weak_ptr<route_scope> inner(std::string_view prefix, const route_options& defaults) const;
 
 private:
@@ -95,6 +98,13 @@ public:
         add(std::nullopt, pattern, make_handler(std::move(h)), o);
         return self();
     }
+    // Before, after or around the handlers of routes that are registered later, here and in groups: see
+    // <fastserve/middleware.hpp>.
+    template <class M>
+    Result use(M m) {
+        add_middleware(make_middleware(std::move(m)));
+        return self();
+    }
     // A group whose routes begin with `prefix`, and have `defaults` where they say nothing themselves.
     route_group group(std::string_view prefix, const route_options& defaults = {});
 
@@ -125,7 +135,8 @@ private:
 // std::invalid_argument with a sentence that names both routes. Registering anything later throws std::logic_error.
 class router : public detail::registering<router, router&> {
 public:
-    // Answers what no route matches. The status is 404 unless the handler sets another.
+    // Answers what no route matches, behind all that is used on the router. The status is 404 unless the handler sets
+    // another. The last call counts.
     template <class H>
     router& not_found(H h) {
         return add_not_found(detail::make_handler(std::move(h)));
