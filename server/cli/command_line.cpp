@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #ifndef FASTSERVE_VERSION
@@ -82,6 +84,7 @@ constexpr choice<placement> placements[] = {{"incoming-cpu", placement::incoming
                                             {"round-robin", placement::round_robin}};
 constexpr choice<when_full> when_full_choices[] = {{"refuse", when_full::refuse}, {"wait", when_full::wait}};
 constexpr choice<bool> on_or_off[] = {{"on", true}, {"off", false}};
+constexpr choice<bool> off_or_on[] = {{"off", false}, {"on", true}};
 constexpr choice<pin> pins[] = {{"auto", pin::automatic}, {"on", pin::on}, {"off", pin::off}};
 
 // An address that cannot be read is a mistake of whoever typed it, not of the machine: it ends with a usage error.
@@ -130,6 +133,29 @@ void add_workers(CLI::App& app, settings& s) {
                  [&s](std::uint64_t n) { s.server.blocking_queue = static_cast<unsigned>(n); });
 }
 
+void add_files(CLI::App& app, settings& s) {
+    add_choice<bool>(app, "--listing", s.files.listing, off_or_on,
+                     "whether a directory without index.html is shown as a page of its names");
+    add(app, "--fallback", "FILE", "", "a file of the folder that answers for what is not there, with 200 [none]",
+        [&s](const std::string& text) { s.files.fallback = text; });
+}
+
+// What is given without a flag: the folder to serve. Otherwise the one of the usual name, if it is there.
+std::string read_folder(const CLI::App& app, settings& s) {
+    const std::vector<std::string> extras = app.remaining();
+    for (const std::string& one : extras)
+        if (one.starts_with('-') || &one != &extras.front()) return unknown_argument(app, one);
+    std::error_code failed;
+    if (!extras.empty()) {
+        s.folder = extras.front();
+        if (!std::filesystem::is_directory(s.folder, failed))
+            return "there is no folder '" + s.folder + "' to serve; every option begins with --";
+    } else if (std::filesystem::is_directory("public", failed)) {
+        s.folder = "public";
+    }
+    return {};
+}
+
 void add_end(CLI::App& app, settings& s) {
     const auto add_time = [&app](const char* flag, std::chrono::milliseconds& to, const char* help) {
         add_quantity(app, flag, unit::milliseconds, static_cast<std::uint64_t>(to.count()), 0, most_time, help,
@@ -167,12 +193,14 @@ outcome read_command_line(int argc, char** argv) {
     app.formatter(std::make_shared<help_formatter>());
     app.set_help_flag("--help", "prints this and exits");
     app.set_version_flag("--version", "fastserve " FASTSERVE_VERSION, "prints the version and exits");
-    app.footer("SIZE: 65536, 64k, 1M, 2G. TIME: 500ms, 30s, 5m, 1h; a number alone is milliseconds.\n"
+    app.footer("FOLDER: whose files are served; without it ./public if that is there, else the built-in pages.\n"
+               "SIZE: 65536, 64k, 1M, 2G. TIME: 500ms, 30s, 5m, 1h; a number alone is milliseconds.\n"
                "SIGTERM and SIGINT drain and stop; a second one stops at once. Exit status: 0, 1 when it could not\n"
                "start or had to cut requests, 2 for a mistake on the command line.");
     app.allow_extras(); // to say of each what was probably meant
     add_listeners(app, s);
     add_workers(app, s);
+    add_files(app, s);
     add_end(app, s);
     add_limits(app, s);
 
@@ -188,8 +216,7 @@ outcome read_command_line(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return usage(e.what());
     }
-    if (const std::vector<std::string> extras = app.remaining(); !extras.empty())
-        return usage(unknown_argument(app, extras.front()));
+    if (const std::string fault = read_folder(app, s); !fault.empty()) return usage(fault);
     return {.run = std::move(s), .status = 0};
 }
 

@@ -1,6 +1,7 @@
 // The flags of the program.
 #pragma once
 
+#include <fastserve/files.hpp>
 #include <fastserve/server.hpp>
 
 #include <optional>
@@ -14,6 +15,8 @@ struct settings {
     std::vector<std::string> listen{"127.0.0.1:8080"};
     std::string admin{};            // empty: no admin listener
     bool connections_given = false; // --max-connections was
+    std::string folder{};           // whose files are served; empty: the built-in pages
+    files_options files{};
 };
 
 // Either settings, or the status to exit with: 0 after --help and --version, 2 after a usage error.

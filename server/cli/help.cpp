@@ -50,7 +50,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 } // namespace
 
 std::string help_formatter::make_usage(const CLI::App*, std::string name) const {
-    return "usage: " + name + " [options]\n\n";
+    return "usage: " + name + " [options] [FOLDER]\n\n";
 }
 
 std::string help_formatter::make_group(std::string group, bool is_positional,

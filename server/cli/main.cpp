@@ -62,7 +62,10 @@ int run(fastserve::cli::settings s) {
     // The default is a wish: what the machine allows is served.
     s.server.limits.connections = descriptors.connections;
     fastserve::server app(std::move(s.server));
-    fastserve::cli::add_pages(app);
+    if (s.folder.empty())
+        fastserve::cli::add_pages(app);
+    else
+        app.files("/", s.folder, s.files);
 
     fastserve::cli::hold_signals();
     // Before the admin listener, so that "ready" is never said by a server that cannot listen. The admin listener goes

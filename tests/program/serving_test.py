@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 import unittest
+from pathlib import Path
 
 from harness import ProgramTest
 
@@ -108,6 +109,30 @@ class Flags(ProgramTest):
     def test_the_last_one_counts(self):
         program = self.serve("--workers", "2", "--workers=1")
         self.assertIn("with 1 worker", program.lines[-1])
+
+
+class Folder(ProgramTest):
+    def folder(self, **files: str) -> str:
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        for name, content in files.items():
+            Path(made.name, name.replace("_", ".")).write_text(content)
+        return made.name
+
+    def test_its_files_are_served_and_the_pages_are_not(self):
+        client = self.connect(self.serve(self.folder(index_html="<p>home", a_txt="text")).port())
+        home = client.get("/")
+        self.assertEqual((home.status, home.body), (200, b"<p>home"))
+        self.assertEqual(client.get("/a.txt").body, b"text")
+        self.assertEqual(client.get("/plaintext").status, 404)
+        self.assertEqual(client.get("/a.txt", "Range: bytes=1-2").body, b"ex")
+
+    def test_listing_and_fallback(self):
+        client = self.connect(self.serve("--listing", "on", "--fallback", "a.txt", self.folder(a_txt="text")).port())
+        self.assertIn(b"a.txt", client.get("/").body)
+        self.assertEqual(client.get("/no/such/route").body, b"text")
+        plain = self.connect(self.serve(self.folder(a_txt="text")).port())
+        self.assertEqual(plain.get("/").status, 403)
 
 
 class Listening(ProgramTest):

@@ -3,6 +3,7 @@
 
 #include <fastserve/awaiting.hpp>
 #include <fastserve/error.hpp>
+#include <fastserve/files.hpp>
 #include <fastserve/middleware.hpp>
 #include <fastserve/request.hpp>
 #include <fastserve/response.hpp>

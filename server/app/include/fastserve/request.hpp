@@ -28,6 +28,7 @@ struct head;
 
 namespace detail {
 class context;
+struct file_access;
 bool runs_on_worker(const request&) noexcept;
 
 // Spelled out, because a result<bool> or result<std::string> could be made of many things.
@@ -193,6 +194,7 @@ public:
 
 private:
     friend class detail::context;
+    friend struct detail::file_access;
     friend bool detail::runs_on_worker(const request&) noexcept;
     explicit request(detail::context& x) noexcept : x_(x) {}
     std::optional<std::string_view> find_param(std::string_view name) const;

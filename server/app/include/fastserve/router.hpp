@@ -3,6 +3,7 @@
 
 #include <fastserve/detail/handler.hpp>
 #include <fastserve/detail/middleware.hpp>
+#include <fastserve/files.hpp>
 #include <fastserve/middleware.hpp>
 #include <fastserve/types.hpp>
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -103,6 +105,17 @@ public:
     template <class M>
     Result use(M m) {
         add_middleware(make_middleware(std::move(m)));
+        return self();
+    }
+    // The files of a folder, to GET and HEAD of "prefix/...": with types, tags, conditions and ranges, a redirect to the
+    // slash behind a directory's name, and its index. Nothing outside the folder is served, nor what is no regular
+    // file, whatever names and links lead there. The folder is opened now, and stays the one it is.
+    //
+    // Throws std::system_error if it cannot be opened, std::invalid_argument for an option or a prefix that cannot be.
+    Result files(std::string_view prefix, const std::string& folder, const files_options& o = {}) {
+        while (prefix.ends_with('/')) prefix.remove_suffix(1);
+        get(std::string(prefix) + "/{path...}", file_handler(folder, o));
+        if (!prefix.empty()) get(prefix, &redirect_to_directory);
         return self();
     }
     // A group whose routes begin with `prefix`, and have `defaults` where they say nothing themselves.
