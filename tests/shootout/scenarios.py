@@ -208,7 +208,7 @@ UPLOAD_SCENARIO = Scenario(
     "upload", "20 MiB bodies, counted by the handler", "32 connections that send bodies of 20 MiB",
     (Variant("c32", "h2load --h1 -c32 -n160, 20 MiB each",
              Load("h2load", 32, 2, 3, requests=160, upload_mib=UPLOAD_MIB),
-             ("fastserve-body", "go", "fasthttp-streaming"), path="/upload", body=str(UPLOAD_MIB << 20),
+             ("fastserve-body", "recv-loop", "go", "fasthttp-streaming"), path="/upload", body=str(UPLOAD_MIB << 20),
              figure="mb_per_second", unit="MB/s"),))
 
 LATENCY_SERVERS = ("fastserve-auto", "fasthttp", "nginx", "h2o", "limit")

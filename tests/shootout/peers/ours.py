@@ -72,3 +72,13 @@ add(Server("limit", "limit", "limit: epoll, no parsing", have_limit,
            lambda launch: [str(launch.shop.bin / "limit"), str(launch.port), str(launch.threads), launch.body],
            lambda shop: "of this commit", lambda shop: shop.bin / "limit", build="g++ -O2",
            note="answers whatever ends like a head; the floor, no server"))
+
+
+def have_recv_loop(shop: Workshop) -> None:
+    shop.compile("recv_loop.cpp", "recv_loop", "-O2")
+
+
+add(Server("recv-loop", "limit", "limit of uploads: recv in a loop", have_recv_loop,
+           lambda launch: [str(launch.shop.bin / "recv_loop"), str(launch.port), str(launch.threads)],
+           lambda shop: "of this commit", lambda shop: shop.bin / "recv_loop", build="g++ -O2",
+           note="counts what comes behind a head; the floor, no server"))
