@@ -10,6 +10,7 @@
 #include <boost/json/serializer.hpp>
 #include <boost/json/value.hpp>
 
+#include <chrono>
 #include <stdexcept>
 
 namespace fastserve {
@@ -198,6 +199,36 @@ response& response::add(std::string_view name, std::string_view value) {
     check(open_response(x_).add(name, value), name);
     if (is_content_type(name)) x_.typed = true;
     return *this;
+}
+
+response& response::set_cookie(std::string_view name, std::string_view value, const cookie_options& o) {
+    http::response& r = open_response(x_);
+    http::set_cookie cookie{.name = name,
+                            .value = value,
+                            .max_age = o.max_age,
+                            .expires = {},
+                            .domain = o.domain,
+                            .path = o.path,
+                            .secure = o.secure,
+                            .http_only = o.http_only,
+                            .same_site = o.same_site,
+                            .partitioned = o.partitioned};
+    if (o.expires) cookie.expires = std::chrono::floor<std::chrono::seconds>(*o.expires).time_since_epoch().count();
+    char line[http::longest_set_cookie];
+    const http::written_cookie written = http::write_set_cookie(cookie, line);
+    if (written.error != http::cookie_errc::ok) {
+        std::string fault = "cookie";
+        if (written.error != http::cookie_errc::bad_name) fault.append(" ").append(name.substr(0, 64));
+        throw std::invalid_argument(fault.append(": ").append(http::message_of(written.error)));
+    }
+    check(r.add("Set-Cookie", {line, written.size}), "Set-Cookie");
+    return *this;
+}
+
+response& response::clear_cookie(std::string_view name, const cookie_options& o) {
+    cookie_options gone = o;
+    gone.max_age = std::chrono::seconds(0);
+    return set_cookie(name, {}, gone);
 }
 
 void response::text(std::string_view s) {

@@ -148,14 +148,23 @@ written_cookie write_set_cookie(const set_cookie& cookie, char (&out)[longest_se
 std::string_view message_of(cookie_errc e) noexcept {
     switch (e) {
     case cookie_errc::ok: return "success";
-    case cookie_errc::bad_name: return "the cookie's name is no token";
-    case cookie_errc::bad_value: return "the cookie's value has a byte that must be encoded";
-    case cookie_errc::bad_domain: return "the cookie's domain is no domain name";
-    case cookie_errc::bad_path: return "the cookie's path does not begin with / or has a byte that must be encoded";
-    case cookie_errc::bad_prefix: return "the cookie's attributes are not those that its name's prefix promises";
-    case cookie_errc::needs_secure: return "SameSite=None and Partitioned need Secure";
-    case cookie_errc::pair_too_long: return "the cookie is longer than browsers take";
-    case cookie_errc::attribute_too_long: return "a domain or path of a cookie is longer than browsers take";
+    case cookie_errc::bad_name: return "a cookie's name is a token: choose one of letters, digits, '-', '_' and '.'";
+    case cookie_errc::bad_value:
+        return "a cookie's value is visible ASCII without quotes, commas, semicolons and backslashes: encode what else "
+               "there is, as base64url for example";
+    case cookie_errc::bad_domain:
+        return "a cookie's domain is a name without scheme and port: leave it empty for the host that answers";
+    case cookie_errc::bad_path:
+        return "a cookie's path begins with / and is visible ASCII without semicolons: percent-encode the rest";
+    case cookie_errc::bad_prefix:
+        return "the prefix of a cookie's name is a promise: __Secure- needs secure; __Host- needs secure, the path / "
+               "and no domain";
+    case cookie_errc::needs_secure:
+        return "browsers take SameSite=None and Partitioned from secure cookies only: set secure, too";
+    case cookie_errc::pair_too_long:
+        return "browsers drop a cookie whose name and value exceed 4096 bytes: keep the data, and send a key to it";
+    case cookie_errc::attribute_too_long:
+        return "browsers ignore a cookie's domain or path of more than 1024 bytes: shorten it";
     }
     return "unknown error";
 }

@@ -1,11 +1,14 @@
 // The response that a handler fills.
 #pragma once
 
+#include <fastserve/http/cookie.hpp>
 #include <fastserve/types.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +51,21 @@ private:
     std::shared_ptr<detail::deferral> deferral_;
 };
 
+using same_site = http::same_site;
+
+// What a browser does with a cookie (RFC 6265 4.1.2, SameSite, and Partitioned). Views must be good during the call.
+struct cookie_options {
+    // How long it is kept; for the browser's session if neither is there. `max_age` prevails where both are.
+    std::optional<std::chrono::seconds> max_age{};
+    std::optional<std::chrono::system_clock::time_point> expires{};
+    std::string_view domain{};        // sent to this host and those below it; empty: only to the one that sets it
+    std::string_view path{"/"};       // sent to it and what is below it; empty: that of the request, up to its last '/'
+    bool secure{};                    // sent over encrypted connections only
+    bool http_only{};                 // hidden from scripts
+    fastserve::same_site same_site{}; // whether requests from other sites carry it; unset: as the browser likes
+    bool partitioned{};               // where a page of another site embeds this one, kept for that alone
+};
+
 // Lifetime: good until the handler ends; for a coroutine, until it returns. What is given as a view is copied. A debug
 // build of the library names the route of who uses it later, and ends the program.
 //
@@ -68,6 +86,15 @@ public:
     response& set(std::string_view name, std::string_view value);
     // Beside those that are there.
     response& add(std::string_view name, std::string_view value);
+
+    // Has the browser keep a cookie: one more Set-Cookie line. Of two with the same name, domain and path it keeps the
+    // last. What a browser would drop or take for something else throws std::invalid_argument, which says what to do: a
+    // name that is no token; a value that must be encoded first (for blanks, quotes, commas, semicolons, controls, what
+    // is not ASCII); SameSite=None or Partitioned without secure; "__Host-" or "__Secure-" in front of the name without
+    // what they promise; and what is too long.
+    response& set_cookie(std::string_view name, std::string_view value, const cookie_options& = {});
+    // Has the browser drop it: domain and path must be those it was set with, and a prefix keeps its promise here, too.
+    response& clear_cookie(std::string_view name, const cookie_options& = {});
 
     // A body with its Content-Type, unless the handler sets or has set that field itself. The last call counts. Not
     // sent where there is none: to HEAD, with 204 and 304 (RFC 9110 6.4.1).
