@@ -1,4 +1,4 @@
-// Answers that are made without a handler.
+// What fastserve says where no handler answers.
 #pragma once
 
 #include <fastserve/http/response.hpp>
@@ -8,20 +8,12 @@
 
 namespace fastserve::detail {
 
-// An answer without a handler: the reason as text, as the wire's own errors have it.
-inline void refuse(http::response& r, int status) {
-    r.reset();
-    r.status(status);
+// The reason as text, as the wire's own errors have it.
+inline void put_reason(http::response& r) {
     r.content_type("text/plain; charset=utf-8");
     std::string& body = r.body_buffer();
-    body = http::reason(status);
+    body = http::reason(r.status());
     body += '\n';
-}
-
-// 503, and when to come again.
-inline void refuse_for_now(http::response& r) {
-    refuse(r, 503);
-    r.set("Retry-After", "1");
 }
 
 } // namespace fastserve::detail

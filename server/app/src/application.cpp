@@ -1,6 +1,5 @@
 #include "application.hpp"
 
-#include "answers.hpp"
 #include "offload_service.hpp"
 
 #include <fastserve/http/percent.hpp>
@@ -100,14 +99,14 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
     const http::head& h = x.head;
     try {
         if (h.secure_target) [[unlikely]] { // meant for a connection that is encrypted (RFC 9110 7.4)
-            refuse(x.response, 421);
+            refuse(x, 421);
             return {.answered = true};
         }
         std::string_view path = h.path();
         if (h.has_percent && path.find('%') != std::string_view::npos) [[unlikely]] {
             const auto normal = http::normal_path(path, x.allocate(path.size() + route_tree::path_padding));
             if (!normal) {
-                refuse(x.response, 400);
+                refuse(x, 400);
                 return {.answered = true};
             }
             path = x.normal = *normal;
@@ -125,7 +124,7 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
             } else if (r) {
                 x.response.status(405);
             } else {
-                refuse(x.response, 405);
+                refuse(x, 405);
             }
             set_allow(x.response, found.allowed);
             if (!r) return {.answered = true};
@@ -137,13 +136,13 @@ http::decision application::route(net::worker&, net::exchange& e) noexcept {
                 return {.answered = true};
             }
             if (h.method == http::verb::connect || h.method == http::verb::trace) {
-                refuse(x.response, 405);
+                refuse(x, 405);
                 set_allow(x.response, common_methods);
                 return {.answered = true};
             }
             r = routes_.not_found();
             if (!r) {
-                refuse(x.response, 404);
+                refuse(x, 404);
                 return {.answered = true};
             }
             x.response.status(404);

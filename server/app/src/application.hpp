@@ -11,6 +11,7 @@
 #include <fastserve/net/service.hpp>
 #include <fastserve/pool/local_cache.hpp>
 #include <fastserve/pool/object_pool.hpp>
+#include <fastserve/router.hpp>
 #include <fastserve/server.hpp>
 #include <fastserve/worker.hpp>
 
@@ -45,6 +46,8 @@ public:
     void peer_finished(net::worker&, net::exchange&) noexcept override {} // request::peer_finished() looks itself
     void idle(net::worker&) noexcept override;
 
+    // The answer is an error that is not a handler's: in the words of on_error(), or its reason as text.
+    void refuse(context&, int status, const std::exception_ptr& thrown = nullptr) noexcept;
     // A responder's answer has arrived. Without a fill it was destroyed unanswered.
     void complete(net::worker&, context&, const fill&) noexcept;
     // On the thread of the handler: it has thrown, or, for a plain one, what stands in front of it.
@@ -93,6 +96,9 @@ private:
     void wake(net::worker&, context&) noexcept;
     void finish(net::worker&, context&) noexcept;
     void fail(context&, const std::exception_ptr&) noexcept;
+    void log_failure(std::string_view what, std::string_view of, const std::exception_ptr&) const noexcept;
+    void answer_error(context&, const error_info&) noexcept;
+    void make_page(context&, const error_page&, const error_info&) noexcept;
 
     const options& options_;
     route_table& routes_;

@@ -302,6 +302,7 @@ responder response::defer() {
     detail::context& x = checked_response(x_);
     if (x.offloaded) throw std::logic_error("a blocking handler answers itself: it cannot defer");
     if (x.in_hooks) throw std::logic_error("the answer is complete: it cannot be deferred");
+    if (x.makes_page) throw std::logic_error("the page of an error cannot be deferred");
     if (x.deferred) throw std::logic_error("the answer was deferred already");
     if (x.head_sent) throw std::logic_error("the answer has begun: it cannot be deferred");
     if (!x.service->may_suspend()) throw detail::overloaded("too many handlers have not finished");

@@ -99,6 +99,7 @@ public:
     bool typed = false;       // the handler has set Content-Type by name
     bool offloaded = false;   // a blocking handler runs, or will, and has it to itself
     bool in_hooks = false;    // what its route runs after its handler runs
+    bool makes_page = false;  // the handler of on_error() fills the response
     pending* waits = nullptr; // its coroutine, in read(), write() or interim()
     net::ask waits_for{};
     std::uint64_t wait_number = 0; // tells a wait from those before it, also of other requests

@@ -1,6 +1,6 @@
 #include <fastserve/files.hpp>
 
-#include "answers.hpp"
+#include "application.hpp"
 #include "context.hpp"
 
 #include <fastserve/awaiting.hpp>
@@ -109,7 +109,7 @@ awaitable<> list(const files::folder& folder, files::finding at, bool top, conte
     const files::errc failed = co_await offload(
         [&] { return files::write_listing(at.fd.get(), x.head.path(), top, order, options, page); });
     if (failed != files::errc::ok) {
-        refuse(x.response, files::status_of(failed));
+        x.service->refuse(x, files::status_of(failed));
         co_return;
     }
     a.set("Content-Security-Policy", listing_policy);
@@ -162,7 +162,7 @@ awaitable<> file_handler::site::serve(request& q, response& a) {
     if (hit.at.what == files::found::nothing && files::status_of(hit.at.error) == 404 && !fallback.empty())
         hit = cache.find(folder, fallback, codings, now_ms);
     switch (hit.at.what) {
-    case files::found::nothing: refuse(x.response, files::status_of(hit.at.error)); co_return;
+    case files::found::nothing: x.service->refuse(x, files::status_of(hit.at.error)); co_return;
     case files::found::redirect: a.redirect(as_directory(x.head), 308); co_return;
     case files::found::directory: co_await list(folder, std::move(hit.at), below.empty(), x, a); co_return;
     case files::found::file: break;

@@ -17,6 +17,20 @@
 
 namespace fastserve::detail {
 
+namespace {
+
+bool is_overload(const std::exception_ptr& e) noexcept {
+    try {
+        std::rethrow_exception(e);
+    } catch (const overloaded&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace
+
 bool application::enter(context& x) noexcept {
     const detail::route& r = *x.route_of;
     // Whoever suspends is counted when it does: workers that look at the same moment may exceed the limit by one each.
@@ -40,7 +54,7 @@ void application::leave(context& x) noexcept {
 bool application::handle(net::worker& w, net::exchange& e) noexcept {
     context& x = as_context(e);
     if (!enter(x)) [[unlikely]] {
-        refuse_for_now(x.response);
+        refuse(x, 503);
         settle(x);
         return true;
     }
@@ -161,7 +175,7 @@ bool application::run_blocking(net::worker& w, context& x) noexcept {
     if (!accepted) {
         x.offloaded = false;
         x.usable.set(usable_parts::none, x.route_of);
-        refuse_for_now(x.response);
+        refuse(x, 503);
         settle(x);
     }
     return !accepted;
@@ -225,25 +239,79 @@ void application::fail(context& x, const std::exception_ptr& e) noexcept {
     x.response.reset();
     x.typed = false;
     if (x.orphaned) return; // the wait that was cancelled ends the handler by an exception
+    if (is_overload(e)) {
+        refuse(x, 503);
+        return;
+    }
+    log_failure("handler of ", x.route_of ? std::string_view(x.route_of->name) : "?", e);
+    refuse(x, 500, e);
+}
+
+void application::log_failure(std::string_view what, std::string_view of, const std::exception_ptr& e) const noexcept {
     try {
-        std::string what = "handler of ";
-        what += x.route_of ? x.route_of->name : "?";
-        what += " failed: ";
+        std::string line(what);
+        line.append(of).append(" failed: ");
         try {
             std::rethrow_exception(e);
-        } catch (const overloaded&) {
-            refuse_for_now(x.response);
-            return;
         } catch (const std::exception& known) {
-            what += known.what();
+            line += known.what();
         } catch (...) {
-            what += "it threw something that is no std::exception";
+            line += "it threw something that is no std::exception";
         }
-        refuse(x.response, 500);
-        log(log_level::error, what);
-    } catch (...) {
-        x.response.status(500); // out of memory: one without a body will do
+        log(log_level::error, line);
+    } catch (...) { // out of memory
     }
+}
+
+// ---- answers that no handler gives
+// -------------------------------------------------------------------------------------------------------
+
+void application::refuse(context& x, int status, const std::exception_ptr& thrown) noexcept {
+    // A plain handler works on borrowed bytes, which have gone once it has put off its answer.
+    const bool gone = x.suspended && x.route_of->borrows;
+    answer_error(x, {.status = status,
+                     .request = gone ? nullptr : &x.asked,
+                     .route_name = x.route_of ? std::string_view(x.route_of->name) : std::string_view(),
+                     .thrown = thrown});
+}
+
+void application::answer_error(context& x, const error_info& why) noexcept {
+    http::response& r = x.response;
+    try {
+        r.reset();
+        r.status(why.status);
+        if (const error_page* const page = routes_.on_error(); page && !x.head_sent) make_page(x, *page, why);
+        if (r.kind() == http::body_kind::none) put_reason(r);
+        if (why.status == 503 && !r.has("Retry-After")) r.set("Retry-After", "1");
+    } catch (...) { // out of memory: one without a body will do
+        r.reset();
+        r.status(why.status);
+    }
+}
+
+// The handler of on_error() runs in place of the one whose answer it makes.
+void application::make_page(context& x, const error_page& page, const error_info& why) noexcept {
+    const detail::route* const found = x.route_of;
+    if (!found) {
+        x.route_of = &page.as_route;
+        x.params.clear();
+    }
+    std::atomic<const detail::route*>& running = places_[x.on_worker->index()]->running;
+    const detail::route* const before = running.exchange(&page.as_route, std::memory_order_relaxed);
+    x.usable.set(usable_parts::both, &page.as_route);
+    x.typed = false;
+    x.makes_page = true;
+    try {
+        page.handler(why, x.answer);
+    } catch (...) {
+        x.response.reset();
+        log_failure("on_error", "", std::current_exception());
+    }
+    x.response.status(why.status);
+    x.makes_page = false;
+    x.usable.set(usable_parts::none, &page.as_route);
+    running.store(before, std::memory_order_relaxed);
+    x.route_of = found;
 }
 
 // ---- suspended ones

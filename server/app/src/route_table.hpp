@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,12 @@ struct route {
     mutable std::atomic<unsigned> in_flight{0};
 };
 
+// How errors are worded that are not a handler's.
+struct error_page {
+    std::function<void(const error_info&, response&)> handler;
+    route as_route; // where it runs for a request that has none, and what it is called
+};
+
 // Thread safety: filled by one thread, then frozen; const afterwards.
 class route_table {
 public:
@@ -49,6 +56,7 @@ public:
     void add(std::optional<http::verb>, std::string_view pattern, std::unique_ptr<handler>, const route_options&,
              const middleware_list& used = {});
     void set_not_found(std::unique_ptr<handler>);
+    void set_on_error(std::function<void(const error_info&, response&)>);
     // The router's own scope, and a group's; they stay where they are.
     route_scope& root() noexcept { return *scopes_.front(); }
     route_scope& group(const route_scope& around, std::string_view prefix, const route_options& defaults);
@@ -63,6 +71,8 @@ public:
     // What runs where no route matches, and where none has the method. Null: the answer that is built in.
     const route* not_found() const noexcept { return not_found_.get(); }
     const route* other_method() const noexcept { return other_method_.get(); }
+    // Null: the built-in pages.
+    const error_page* on_error() const noexcept { return on_error_.get(); }
     std::size_t size() const noexcept { return routes_.size(); }
 
 private:
@@ -75,6 +85,7 @@ private:
     std::unique_ptr<route> not_found_;
     std::unique_ptr<route> other_method_;
     std::vector<std::unique_ptr<route_scope>> scopes_;
+    std::unique_ptr<error_page> on_error_;
     bool frozen_ = false;
 };
 

@@ -80,6 +80,15 @@ void route_table::set_not_found(std::unique_ptr<handler> h) {
     for_not_found_ = std::move(h);
 }
 
+void route_table::set_on_error(std::function<void(const error_info&, response&)> h) {
+    expect_open();
+    if (!h) throw std::invalid_argument("fastserve: on_error() needs a handler");
+    on_error_ = std::make_unique<error_page>();
+    on_error_->handler = std::move(h);
+    on_error_->as_route.handler = make_handler([] {});
+    on_error_->as_route.name = "on_error";
+}
+
 route_scope& route_table::group(const route_scope& around, std::string_view prefix, const route_options& defaults) {
     expect_open();
     scopes_.push_back(std::make_unique<route_scope>(around, prefix, defaults));
@@ -135,6 +144,11 @@ router::~router() = default;
 
 router& router::add_not_found(std::unique_ptr<detail::handler> h) {
     routes_->set_not_found(std::move(h));
+    return *this;
+}
+
+router& router::on_error(std::function<void(const error_info&, response&)> h) {
+    routes_->set_on_error(std::move(h));
     return *this;
 }
 
