@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace fastserve {
@@ -149,6 +150,31 @@ awaitable<error_code> response::write(std::string_view piece) {
     co_await detail::wait_for(x, net::ask::write, given_up);
     if (x.orphaned) co_return detail::disconnected(x);
     co_return error_code();
+}
+
+namespace {
+
+constexpr http::ready_line event_stream_line("Content-Type", "text/event-stream");
+
+awaitable<error_code> write_own(response& to, std::string piece) {
+    const error_code failed = co_await to.write(piece);
+    co_return failed;
+}
+
+} // namespace
+
+// No coroutine, so that neither the event nor what it refers to has to live until it is awaited.
+awaitable<error_code> response::event(const sse& e) {
+    detail::context& x = checked_response(x_);
+    std::string lines;
+    if (!http::append_event(lines, e))
+        throw std::invalid_argument("server-sent event: give it a type and an id of one line each, without NUL, and a "
+                                    "retry that is not negative");
+    if (!x.head_sent && !x.waits) {
+        if (!x.typed) x.response.content_type(event_stream_line);
+        if (!x.response.has("Cache-Control")) x.response.set("Cache-Control", "no-store");
+    }
+    return write_own(*this, std::move(lines));
 }
 
 awaitable<error_code> response::interim(int status) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fastserve/http/cookie.hpp>
+#include <fastserve/http/event_stream.hpp>
 #include <fastserve/types.hpp>
 
 #include <chrono>
@@ -66,6 +67,9 @@ struct cookie_options {
     bool partitioned{};               // where a page of another site embeds this one, kept for that alone
 };
 
+// An event for response::event(): {.data = "text", .event = "type", .id = "7"}.
+using sse = http::sse;
+
 // Lifetime: good until the handler ends; for a coroutine, until it returns. What is given as a view is copied. A debug
 // build of the library names the route of who uses it later, and ends the program.
 //
@@ -128,6 +132,15 @@ public:
     response& content_length(std::uint64_t bytes);
     // A field behind the last chunk (RFC 9110 6.5): for chunked bodies, else it is not sent.
     void trailer(std::string_view name, std::string_view value);
+    // Sends an event to a browser's EventSource (HTML Standard, 9.2) as write() sends a piece: waits, and returns its
+    // errors. Copied at once: nothing of it must outlive the call. If it sends the head, that has Content-Type
+    // text/event-stream and Cache-Control no-store, unless the handler has set these fields. An empty one, event({}),
+    // reaches no listener: sent now and then it keeps proxies from closing a connection that is quiet, and finds out
+    // that the peer has left. When a browser connects again, the field Last-Event-ID of its request is the id of the
+    // last event it got. A deadline of the route (route_options::deadline) ends a stream, too.
+    //
+    // Throws std::invalid_argument, at the call, if type or id have CR, LF or NUL in them, or if retry is negative.
+    awaitable<error_code> event(const sse&);
     // Sends an interim response (RFC 9110 15.2) with the fields set so far, which stay set: 103 with Link, for example.
     // HTTP/1.0 clients are spared it. Errors: disconnected, busy, head_sent. Throws std::invalid_argument unless the
     // status is 100 or 102 to 199.
