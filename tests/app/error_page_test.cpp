@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -129,6 +130,114 @@ TEST(ErrorPages, WordWhatCannotRunNowAndWhatNobodyAnswered) {
         throw std::runtime_error("late");
     }));
     EXPECT_EQ(one.read().body, "500|?|/plain|late");
+}
+
+// What is refused after the router has found a route, on its way to the handler or while that is waited for.
+TEST(ErrorPages, WordWhatIsRefusedBelowTheRouter) {
+    house h;
+    h.app.get("/", [] { return "root"; });
+    h.app.post("/small", [](request& q, response& a) { a.text(q.body()); }, {.max_body = 8});
+    h.app.post("/usual", [](request& q, response& a) { a.text(q.body()); });
+    h.app.post("/streamed",
+               [](request& q, response& a) -> awaitable<> {
+                   for (;;) {
+                       const auto piece = co_await q.read();
+                       if (!piece || piece->empty()) break;
+                   }
+                   a.text("read");
+               },
+               {.body = body::streamed, .max_body = 8});
+    h.app.get("/late",
+              [](request&, response& a) -> awaitable<> {
+                  a.text("half");
+                  co_await sleep_for(1h);
+              },
+              {.deadline = 2s});
+    h.app.get("/held", [&h](request&, response& a) { h.held.push_back(a.defer()); }, {.deadline = 2s});
+    h.word_errors();
+    const std::string chunked = "Transfer-Encoding: chunked\r\n", chunk = "9\r\n123456789\r\n0\r\n\r\n";
+    const struct {
+        std::string head, body;
+        int status;
+        std::string_view page;
+    } rows[] = {
+        {asking("POST", "/small", "Content-Length: 9\r\n"), "123456789", 413, "413|/small|/small|"},
+        {asking("POST", "/small", chunked), chunk, 413, "413|/small|/small|"},
+        {asking("POST", "/small", "Content-Length: 9\r\nExpect: 100-continue\r\n"), "", 413, "413|/small|/small|"},
+        {asking("POST", "/usual", "Content-Length: 9\r\n"), "1", 408, "408|/usual|/usual|"},
+        {asking("POST", "/streamed", "Content-Length: 9\r\n"), "123456789", 413, "413|/streamed|/streamed|"},
+        {asking("POST", "/streamed", chunked), "5\r\n12345\r\n4\r\n6789\r\n", 413, "413|?|/streamed|"},
+        {asking("POST", "/streamed", "Content-Length: 8\r\n"), "1", 408, "408|?|/streamed|"},
+        {asking("GET", "/late"), "", 503, "503|?|/late|"},
+        {asking("GET", "/held"), "", 503, "503|?|/held|"},
+    };
+    for (const auto& row : rows) {
+        for (const bool at_once : {true, false}) {
+            client c(h.app);
+            if (at_once) {
+                c.write(row.head + row.body);
+            } else {
+                c.write(row.head);
+                if (!c.closed()) c.write(row.body);
+            }
+            const reply r = c.read();
+            // What comes at once is refused before the streaming handler begins.
+            const bool early = at_once && row.page == "413|?|/streamed|";
+            EXPECT_EQ(r.status, row.status) << row.head;
+            EXPECT_EQ(r.body, early ? "413|/streamed|/streamed|" : row.page) << row.head;
+            EXPECT_EQ(r.field("X-Page"), "ours") << row.head;
+            EXPECT_EQ(r.field("Connection"), "close") << row.head;
+            EXPECT_EQ(r.field("Retry-After"), row.status == 503 ? "1" : "") << row.head;
+            client other(h.app);
+            const reply root = other.get("/");
+            EXPECT_EQ(root.body, "root") << row.head;
+            EXPECT_EQ(root.field("X-Page"), "") << row.head << "nothing is left over";
+        }
+    }
+    EXPECT_EQ(h.held.size(), 2U);
+    for (responder& late : h.held) EXPECT_FALSE(late.complete([](response&) {}));
+    client c(h.app);
+    c.write(asking("HEAD", "/late"));
+    const reply head = c.read(true);
+    EXPECT_EQ(head.status, 503);
+    EXPECT_EQ(head.field("Content-Length"), "12");
+    EXPECT_TRUE(c.closed());
+    EXPECT_EQ(h.log.size(), 0U);
+}
+
+TEST(ErrorPages, OfWhatIsRefusedBelowTheRouterMayBeLargeOrFail) {
+    house h;
+    const auto large = std::make_shared<const std::string>(1'000'000, 'x');
+    const auto fitting = std::make_shared<const std::string>(100'000, 'x');
+    h.app.get("/late", [](request&, response&) -> awaitable<> { co_await sleep_for(1h); }, {.deadline = 2s});
+    h.app.post("/large", [] { return ""; }, {.max_body = 1});
+    h.app.on_error([&](const error_info& e, response& a) {
+        if (e.route_name == "/large") a.bytes(large, "text/x-large");
+        if (e.route_name == "/late") a.bytes(fitting, "text/x-fits");
+        if (e.route_name == "/none") throw std::runtime_error("page broke");
+        a.trailer("X-Trailer", "of no chunked body");
+    });
+    h.app.post("/none", [] { return ""; }, {.max_body = 1});
+    h.app.get("/stream", [](request&, response& a) -> awaitable<> {
+        const error_code failed = co_await a.write("x");
+        EXPECT_FALSE(failed);
+    });
+    client one(h.app), two(h.app), three(h.app), four(h.app);
+    const reply late = one.get("/late");
+    EXPECT_EQ(late.status, 503);
+    EXPECT_TRUE(late.body == *fitting);
+    EXPECT_EQ(late.field("Content-Type"), "text/x-fits");
+    EXPECT_EQ(fitting.use_count(), 1) << "no exchange keeps it";
+    EXPECT_TRUE(four.get("/stream").trailers.empty());
+    const std::string body = "Content-Length: 2\r\n";
+    const reply big = two.send(asking("POST", "/large", body) + "xx");
+    EXPECT_EQ(big.status, 413);
+    EXPECT_EQ(big.body, "Content Too Large\n");
+    EXPECT_EQ(large.use_count(), 1);
+    const reply broken = three.send(asking("POST", "/none", body) + "xx");
+    EXPECT_EQ(broken.status, 413);
+    EXPECT_EQ(broken.body, "Content Too Large\n");
+    EXPECT_EQ(h.log.size(), 1U);
 }
 
 TEST(ErrorPages, KeepTheStatusAndWhatBelongsToIt) {

@@ -8,6 +8,7 @@
 #include "offload_pool.hpp"
 #include "route_table.hpp"
 
+#include <fastserve/http/machine.hpp>
 #include <fastserve/net/service.hpp>
 #include <fastserve/pool/local_cache.hpp>
 #include <fastserve/pool/object_pool.hpp>
@@ -27,7 +28,7 @@
 
 namespace fastserve::detail {
 
-class application final : public net::service {
+class application final : public net::service, private http::refusal_writer {
 public:
     using fill = std::function<void(fastserve::response&)>;
 
@@ -45,6 +46,7 @@ public:
     void cancel(net::worker&, net::exchange&) noexcept override;
     void peer_finished(net::worker&, net::exchange&) noexcept override {} // request::peer_finished() looks itself
     void idle(net::worker&) noexcept override;
+    http::refusal_writer* refusals() noexcept override { return this; }
 
     // The answer is an error that is not a handler's: in the words of on_error(), or its reason as text.
     void refuse(context&, int status, const std::exception_ptr& thrown = nullptr) noexcept;
@@ -97,6 +99,7 @@ private:
     void finish(net::worker&, context&) noexcept;
     void fail(context&, const std::exception_ptr&) noexcept;
     void log_failure(std::string_view what, std::string_view of, const std::exception_ptr&) const noexcept;
+    bool word_refusal(const http::exchange& refused, http::exchange& page, int status) noexcept override;
     void answer_error(context&, const error_info&) noexcept;
     void make_page(context&, const error_page&, const error_info&) noexcept;
 

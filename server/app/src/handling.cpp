@@ -275,6 +275,18 @@ void application::refuse(context& x, int status, const std::exception_ptr& throw
                      .thrown = thrown});
 }
 
+bool application::word_refusal(const http::exchange& refused, http::exchange& page, int status) noexcept {
+    if (!routes_.on_error()) return false;
+    const context& of = static_cast<const context&>(refused);
+    context& x = static_cast<context&>(page);
+    const bool own = &of == &x; // else its handler has the request
+    answer_error(x, {.status = status,
+                     .request = own ? &x.asked : nullptr,
+                     .route_name = of.route_of ? std::string_view(of.route_of->name) : std::string_view(),
+                     .thrown = {}});
+    return true;
+}
+
 void application::answer_error(context& x, const error_info& why) noexcept {
     http::response& r = x.response;
     try {

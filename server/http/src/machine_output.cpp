@@ -185,11 +185,33 @@ step machine::fail(turn& t, int status) noexcept {
         forget_lent();
         return end(t, action::close);
     }
-    const answer_context context{.head_request = head_request_, .keep_alive = false};
-    const extra_field extra = status == 503 ? extra_field{"Retry-After", "1"} : extra_field{};
-    t.output_size += write_error(t.output.data() + t.output_size, t.output.size() - t.output_size, status, context,
-                                 t.templates, extra);
+    if (!t.refusals || !write_refusal(t, status)) {
+        const answer_context context{.head_request = head_request_, .keep_alive = false};
+        const extra_field extra = status == 503 ? extra_field{"Retry-After", "1"} : extra_field{};
+        t.output_size += write_error(t.output.data() + t.output_size, t.output.size() - t.output_size, status, context,
+                                     t.templates, extra);
+    }
     return end(t, action::linger);
+}
+
+// In the words of the layer above, if the route is known and no answer was made yet. False: there are none.
+bool machine::write_refusal(turn& t, int status) noexcept {
+    const bool routed = phase_ == phase::deciding || phase_ == phase::body || handler_works();
+    if (!exchange_ || !routed || answered_) return false;
+    exchange* const page = handler_works() ? t.spare : exchange_;
+    if (!page || !t.refusals->word_refusal(*exchange_, *page, status)) return false;
+    const http::response& r = page->response;
+    const answer_plan plan = plan_answer(
+        r, {.head_request = head_request_, .version_minor = exchange_->head.version_minor, .keep_alive = false});
+    const std::string_view body = plan.body_follows ? r.body_view() : "";
+    const bool fits = r.kind() != body_kind::stream && t.output.size() - t.output_size >= head_bound(r) + body.size();
+    if (fits) {
+        char* const out = write_head(t.output.data() + t.output_size, r, plan, t.templates);
+        std::memcpy(out, body.data(), body.size());
+        t.output_size = static_cast<std::size_t>(out - t.output.data()) + body.size();
+    }
+    if (page != exchange_) page->reset();
+    return fits;
 }
 
 step machine::refuse(turn& t, int status) noexcept {

@@ -66,6 +66,7 @@ std::error_code worker::open(std::span<const std::unique_ptr<worker>> all) {
     if (!input_ || !output_) return std::make_error_code(std::errc::not_enough_memory);
     turn_.input = {input_.data(), input_.capacity()};
     turn_.output = {output_.data(), output_.capacity()};
+    turn_.refusals = env_.handlers.refusals();
     templates_.server_name(env_.server_name);
     look_at_clock();
     return {};

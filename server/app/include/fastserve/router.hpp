@@ -49,7 +49,7 @@ detail::blocking_handler<H> blocking(H h) {
 // Why fastserve answers in place of a handler. Good during the call that it is given to.
 struct error_info {
     int status{};
-    // Null where nobody can tell any more what was asked: a plain handler put off its answer, and that failed.
+    // Null where it is still its handler's, which is late, and where it has gone: a plain handler put off its answer.
     const fastserve::request* request{};
     std::string_view route_name{}; // of the route that was found; empty if none was
     std::exception_ptr thrown{};   // by its handler, with a 500: for logs, not for the peer
@@ -166,14 +166,15 @@ public:
         return add_not_found(detail::make_handler(std::move(h)));
     }
     // Words the errors that are no handler's answer: 400, 404 (without not_found()), 405 and 421 for want of a route,
-    // 500 of a handler that threw or gave up its responder, 503 of one that cannot run now. `h` gets an empty response
-    // and fills it as a plain handler does: on the worker, so it must not block. The status stays what it is, and so do
-    // Allow and, unless `h` sets another, Retry-After. What is left without a body gets the reason as text. If `h`
-    // throws, that is logged, and the reason is all. The last call counts; an empty `h` throws std::invalid_argument.
+    // 408 and 413 of a body, 500 of a handler that threw or gave up its responder, 503 of one that cannot run now or is
+    // late. `h` gets an empty response and fills it as a plain handler does: on the worker, so it must not block. The
+    // status stays what it is, and so do Allow and, unless `h` sets another, Retry-After. What is left without a body
+    // gets the reason as text. If `h` throws, that is logged, and the reason is all. The last call counts; an empty `h`
+    // throws std::invalid_argument.
     //
-    // Not asked about: what a handler answers, whatever the status; and what is refused below the router, before a
-    // route is looked for (a malformed or late head) or while a body is read or a handler is waited for (408, 413, and
-    // 503 at its deadline). These have the reason as text.
+    // Not asked about: what a handler answers, whatever the status, and what is refused before a route is looked for: a
+    // head that is malformed, too large or late, and a connection for which there is no room. These have the reason as
+    // text, as has what is refused of a body or a late handler if the page has more than some 100 KiB.
     router& on_error(std::function<void(const error_info&, response&)> h);
 
     router(const router&) = delete;

@@ -63,6 +63,19 @@ struct step {
     action next;
 };
 
+// Words what a machine refuses by itself once the route of a request is known: a body that is too large or too slow, a
+// handler that is too late, and what there is no memory for.
+class refusal_writer {
+public:
+    // Fills the response of `page`, which has none yet, with a status, fields and a whole body; it is sent if it fits
+    // the turn's output. `page` is `refused`, or, where its handler has that, another exchange, reset. False: the
+    // reason will do.
+    virtual bool word_refusal(const exchange& refused, exchange& page, int status) noexcept = 0;
+
+protected:
+    ~refusal_writer() = default;
+};
+
 // A worker's workspace, lent to one machine at a time. Nothing in it outlives the turn but what the machine copies.
 struct turn {
     const http::limits& limits;
@@ -89,6 +102,9 @@ struct turn {
     char* at = nullptr;
     char* end = nullptr;
     unsigned requests = 0;
+
+    // Null: the body of what is refused is the reason.
+    refusal_writer* refusals = nullptr;
 
     // Before each turn of a connection.
     void begin() noexcept {
@@ -233,6 +249,7 @@ private:
     step end(turn&, action) noexcept;
     step fail(turn&, errc) noexcept;
     step fail(turn&, int status) noexcept;
+    bool write_refusal(turn&, int status) noexcept;
 
     void enter(turn&, phase) noexcept;
     void load_input(turn&) const noexcept;

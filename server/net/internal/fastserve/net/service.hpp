@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+namespace fastserve::http {
+class refusal_writer;
+}
+
 namespace fastserve::net {
 
 class exchange;
@@ -39,6 +43,9 @@ public:
 
     // The peer of a suspended exchange will send nothing more, but reads on.
     virtual void peer_finished(worker&, exchange&) noexcept = 0;
+
+    // Who words what the machine refuses by itself; null: nobody. Asked once by each worker, when it is opened.
+    virtual http::refusal_writer* refusals() noexcept { return nullptr; }
 
     // Nothing has happened for a while: give back memory that is kept for reuse.
     virtual void idle(worker&) noexcept = 0;
