@@ -136,6 +136,20 @@ TEST_F(Allocation, NoneForAnEchoedBody) {
     EXPECT_EQ(for_requests(request_line("POST", "/echo/x", "Content-Type: a/b\r\n", body), body), 0U);
 }
 
+TEST_F(Allocation, NoneForASmallForm) {
+    s.app.post("/", [](request& q, response& a) {
+        const auto form = q.form();
+        const auto tags = q.queries("tag");
+        std::size_t size = 0;
+        for (const std::string_view tag : *tags) size += tag.size();
+        a.text(size == 4 ? form->get("b").value() : "?");
+    });
+    s.start();
+    const std::string sent =
+        request_line("POST", "/?tag=a&tag=b+c", "Content-Type: application/x-www-form-urlencoded\r\n", "a=1&b=x+%41");
+    EXPECT_EQ(for_requests(sent, "x A"), 0U);
+}
+
 TEST_F(Allocation, NoneForTrailersAndRepeatedFields) {
     s.app.post("/", [](request& q, response& a) {
         std::size_t size = 0;

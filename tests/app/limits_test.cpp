@@ -38,6 +38,10 @@ struct house {
         app.post("/", [](request& q, response& a) { a.text(std::to_string(q.body().size())); });
         app.post(
             "/route", [](request& q, response& a) { a.text(std::to_string(q.body().size())); }, o);
+        app.post("/form", [](request& q, response& a) {
+            const auto form = q.form();
+            a.status(form ? 200 : status_of(form.error()));
+        });
         app.get("/bytes", [this](request& q, response& a) {
             ++served;
             a.text(std::string(q.query<std::size_t>("n").value(), 'x'));
@@ -147,6 +151,16 @@ bool trailer_fields(const limits& l, std::uint64_t n) {
     std::string body = "0\r\n";
     for (std::uint64_t i = 0; i < n; ++i) body += "A: 1\r\n";
     return chunked(l, body + "\r\n", 431);
+}
+
+bool form_pairs(const limits& l, std::uint64_t n) {
+    std::string body;
+    for (std::uint64_t i = 0; i < n; ++i) body += "a=1&";
+    return asked(l,
+                 "POST /form HTTP/1.1\r\n" + std::string(host) +
+                     "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " +
+                     std::to_string(body.size()) + "\r\n\r\n" + body,
+                 413);
 }
 
 // The peer does not read: what a turn answers is all that is answered.
@@ -329,6 +343,7 @@ constexpr row rows[] = {
     {"chunk-overhead-bytes", 450, 16 * 1024, kind::most, with<chunk_overhead_bytes>},
     {"trailer-bytes", 60, 4 * 1024, kind::most, with<trailer_bytes>},
     {"trailer-fields", 3, 32, kind::most, with<trailer_fields>},
+    {"form-pairs", 5, 1000, kind::most, with<form_pairs>},
     {"turn-requests", 60, 128, kind::most, with<turn_requests>},
     // The default is what a turn of a worker gathers in any case.
     {"output-bytes", 9900, 128 * 1024, kind::reached, with<output_bytes>, false},

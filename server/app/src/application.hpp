@@ -73,6 +73,7 @@ public:
     const detail::route* running_on(unsigned worker) const noexcept {
         return places_[worker]->running.load(std::memory_order_relaxed);
     }
+    const fastserve::options& settings() const noexcept { return options_; }
     offload_pool& offload() noexcept { return offload_; }
     pool::pool_stats exchange_stats() const noexcept { return contexts_.stats(); }
     void log(log_level, std::string_view) const noexcept;

@@ -14,10 +14,13 @@ enum class errc : std::uint8_t {
     malformed,    // not what the type asked for looks like
     out_of_range, // a number, but none that the type can hold
     bad_encoding, // '%' without two hexadecimal digits, or an encoded NUL
+    wrong_type,   // the content is of another type than what is asked for
+    too_many,     // more pairs than limits::form_pairs
     // Bodies in pieces.
     cancelled,    // the wait was, by the handler itself
     disconnected, // the peer has left, or its time is up
     not_streamed, // the route takes whole bodies
+    not_whole,    // the route takes bodies in pieces
     busy,         // one piece after the other: another read or write has not ended
     head_sent,    // it is too late for an interim response
     too_long,     // more than the length that was announced
@@ -29,6 +32,11 @@ inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::too_l
 std::string_view message_of(errc e) noexcept;
 
 const std::error_category& app_category() noexcept;
+
+// The status that answers what went wrong with a request: with errors of this enum, of http::errc and of
+// http::multipart_errc 400, 408, 413, 415 and the like where it is the client's fault; 200 without an error, and 500
+// for all else.
+int status_of(std::error_code) noexcept;
 
 inline std::error_code make_error_code(errc e) noexcept {
     return {static_cast<int>(e), app_category()};

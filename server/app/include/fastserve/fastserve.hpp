@@ -4,6 +4,7 @@
 #include <fastserve/awaiting.hpp>
 #include <fastserve/error.hpp>
 #include <fastserve/files.hpp>
+#include <fastserve/form.hpp>
 #include <fastserve/middleware.hpp>
 #include <fastserve/request.hpp>
 #include <fastserve/response.hpp>

@@ -18,6 +18,8 @@
 
 namespace fastserve {
 
+class form_data;   // form.hpp
+class form_values; // form.hpp
 class request;
 class worker;
 
@@ -170,6 +172,16 @@ public:
         if (!text) return {boost::system::in_place_error, text.error()};
         return detail::parse_as<T>(*text);
     }
+
+    // All values of a key in the query, decoded likewise, in the order in which they stand; none if there is no such
+    // key. errc::bad_encoding. Give the result a name before going over it: for (... : *q.queries("k")) loses it.
+    result<form_values> queries(std::string_view key) const;
+    // The body as a form (application/x-www-form-urlencoded), decoded; form.hpp says what can be asked of it. It is
+    // decoded each time: keep the result. One pair that cannot be decoded is an error of the whole form.
+    //
+    // Errors: wrong_type (another Content-Type, or none, or a compressed body), too_many (limits::form_pairs),
+    // bad_encoding, not_whole. status_of() has the status that answers each.
+    result<form_data> form() const;
 
     // The value of the first line of this name, compared without regard to case. O(1) for well-known fields.
     std::optional<std::string_view> field(std::string_view name) const noexcept;

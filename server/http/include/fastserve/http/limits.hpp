@@ -23,6 +23,7 @@ struct limits {
     std::uint64_t chunk_overhead_bytes = 16 * 1024;
     std::uint64_t trailer_bytes = 4 * 1024;
     std::uint64_t trailer_fields = 32;
+    std::uint64_t form_pairs = 1000;
 
     // One turn of one connection.
     std::uint64_t turn_requests = 128;
@@ -87,6 +88,8 @@ inline constexpr limit_row limit_table[] = {
      "trailer section of a chunked body; more is 431"},
     {"trailer-fields", &limits::trailer_fields, nullptr, limit_unit::count, 0, 4096,
      "field lines of a trailer section; more is 431"},
+    {"form-pairs", &limits::form_pairs, nullptr, limit_unit::count, 1, 65'536,
+     "pairs of a form that its handler asks for; more is an error, for which 413 is the answer"},
     {"turn-requests", &limits::turn_requests, nullptr, limit_unit::count, 1, 65'536,
      "pipelined requests answered before other connections get their turn"},
     {"output-bytes", &limits::output_bytes, nullptr, limit_unit::bytes, 4096, no_most,
