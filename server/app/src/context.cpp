@@ -5,6 +5,7 @@
 #include <fastserve/http/chunked.hpp>
 #include <fastserve/http/cookie.hpp>
 #include <fastserve/http/form.hpp>
+#include <fastserve/http/negotiation.hpp>
 #include <fastserve/http/percent.hpp>
 
 #include <boost/json/serializer.hpp>
@@ -108,6 +109,12 @@ field_values::iterator& field_values::iterator::operator++() noexcept {
 field_values request::fields(std::string_view name) const noexcept {
     const http::head& head = checked_request(x_).head;
     return field_values({&head, head.first(name)});
+}
+
+std::optional<std::string_view> request::accepts(std::span<const std::string_view> types) const noexcept {
+    const auto chosen = http::media_preferences(types, checked_request(x_).head).choose();
+    if (!chosen) return std::nullopt;
+    return types[*chosen];
 }
 
 std::optional<std::string_view> request::trailer(std::string_view name) const noexcept {

@@ -7,8 +7,10 @@
 
 #include <charconv>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -187,6 +189,20 @@ public:
     std::optional<std::string_view> field(std::string_view name) const noexcept;
     // Those of all lines of this name. The name need not outlive the call.
     field_values fields(std::string_view name) const noexcept;
+    // Which of these media types the client would rather have (Accept, RFC 9110 12.5.1): the one of the highest weight,
+    // of equal ones the first, and the first of all when the client says nothing of it. Nothing when it takes none of
+    // them: answer 406, or send what you have all the same. The answer depends on the field, which caches must be told:
+    //
+    //     a.add("Vary", "Accept");
+    //     const auto type = q.accepts({"text/html", "application/json"});
+    //     if (!type) return a.problem(406, "");
+    //
+    // The types are well formed, perhaps with parameters ("text/html;charset=utf-8"), and at most 16: what is behind
+    // them is never chosen. The view returned is the one given.
+    std::optional<std::string_view> accepts(std::span<const std::string_view> types) const noexcept;
+    std::optional<std::string_view> accepts(std::initializer_list<std::string_view> types) const noexcept {
+        return accepts(std::span(types.begin(), types.size()));
+    }
     // The value of the first line of this name in the trailer section behind a chunked body (RFC 9110 6.5): from the
     // start of the handler if the body comes as a whole, else once read() has said its end. Trailers are never among
     // the fields above, and what must stand in the head is not found among them: fields of framing, routing,
