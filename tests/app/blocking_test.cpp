@@ -1,4 +1,5 @@
 // Handlers and jobs on the offload pool: what waits does not keep a worker.
+#include "folder.hpp"
 #include "site.hpp"
 
 #include <atomic>
@@ -65,6 +66,14 @@ struct Busy : testing::Test {
                       return "ran";
                   }));
         s.app.group("").use([](request&, response&) {}).get("/behind", blocking([] { return "behind"; }));
+        s.app.post(
+            "/save",
+            [this](request& q, response& a) -> awaitable<> {
+                result<part> p = co_await q.next_part();
+                const result<saved_file> saved = co_await p->save(in.path());
+                a.text(saved ? "saved" : saved.error().message());
+            },
+            streamed);
         s.app.get("/plain", [] { return "plain"; });
         s.start();
         keeper.emplace(s.connect());
@@ -73,6 +82,7 @@ struct Busy : testing::Test {
     }
     void TearDown() override { free = true; }
 
+    folder in;
     std::atomic<int> kept{0}, ran{0};
     std::atomic<bool> free{false};
     site s{{.workers = 1, .blocking_threads = 1, .blocking_queue = 1}};
@@ -105,6 +115,18 @@ TEST_F(Busy, AFullQueueIs503WithRetryAfter) {
     EXPECT_EQ(queued.read().body, "ran");
     EXPECT_EQ(c.get("/offload").body, "ran");
     EXPECT_EQ(ran, 2);
+}
+
+TEST_F(Busy, AFileIsWrittenByThePool) {
+    client c = s.connect(), other = s.connect();
+    c.send(request_line("POST", "/save", "Content-Type: multipart/form-data; boundary=b\r\n",
+                        "--b\r\nContent-Disposition: form-data; name=f; filename=a\r\n\r\nxyz\r\n--b--"));
+    ASSERT_TRUE(eventually([&] { return s.app.snapshot().offload_queued == 1; }));
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(other.get("/plain").body, "plain");
+    EXPECT_TRUE(in.names().empty());
+    free = true;
+    EXPECT_EQ(c.read().body, "saved");
+    EXPECT_EQ(in.read("a"), "xyz");
 }
 
 TEST_F(Busy, AnOffloadedJobIsDroppedWithItsPeer) {

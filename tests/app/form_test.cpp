@@ -204,8 +204,9 @@ TEST(StatusOf, TellsTheClientsFaultsFromOurs) {
     EXPECT_EQ(status_of(errc::bad_encoding), 400);
     EXPECT_EQ(status_of(errc::wrong_type), 415);
     EXPECT_EQ(status_of(errc::too_many), 413);
+    EXPECT_EQ(status_of(errc::too_large), 413);
     for (const errc own : {errc::cancelled, errc::disconnected, errc::not_streamed, errc::not_whole, errc::busy,
-                           errc::head_sent, errc::too_long})
+                           errc::head_sent, errc::too_long, errc::taken, errc::past})
         EXPECT_EQ(status_of(own), 500) << message_of(own);
     EXPECT_EQ(status_of(make_error_code(http::errc::body_too_large)), 413);
     EXPECT_EQ(status_of(make_error_code(http::multipart_errc::not_form_data)), 415);

@@ -1,4 +1,5 @@
 #include "application.hpp"
+#include "multipart_reader.hpp"
 #include "overloaded.hpp"
 
 #include <fastserve/error.hpp>
@@ -13,18 +14,20 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 namespace fastserve {
 
 namespace detail {
 
 void context::forget() noexcept {
-    used = false;
+    used = body_read = false;
     normal = {};
     failed = nullptr;
     params.clear();
     stopping.reset();
     deferred.reset();
+    if (parts) std::exchange(parts, nullptr)->detach();
     if (arena_) arena_->release();
 }
 

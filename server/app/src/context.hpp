@@ -28,6 +28,7 @@ namespace fastserve::detail {
 
 struct route;
 class application;
+class multipart_reader;
 class pending;
 
 // What of a context a handler may use, in debug builds; in others nobody asks.
@@ -100,6 +101,7 @@ public:
     bool offloaded = false;   // a blocking handler runs, or will, and has it to itself
     bool in_hooks = false;    // what its route runs after its handler runs
     bool makes_page = false;  // the handler of on_error() fills the response
+    bool body_read = false;   // request::read() was asked
     pending* waits = nullptr; // its coroutine, in read(), write() or interim()
     net::ask waits_for{};
     std::uint64_t wait_number = 0; // tells a wait from those before it, also of other requests
@@ -123,7 +125,8 @@ public:
     boost::asio::cancellation_signal cancel;
     std::optional<std::stop_source> stopping;
     std::shared_ptr<deferral> deferred;
-    std::exception_ptr failed; // what a blocking handler threw, on its way to the worker
+    std::shared_ptr<multipart_reader> parts; // once next_part() was asked
+    std::exception_ptr failed;               // what a blocking handler threw, on its way to the worker
 
 private:
     void forget() noexcept;

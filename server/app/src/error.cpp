@@ -22,6 +22,8 @@ std::string_view message_of(errc e) noexcept {
         return "the content is of another type";
     case errc::too_many:
         return "more pairs than the limit";
+    case errc::too_large:
+        return "more bytes than the limit";
     case errc::cancelled:
         return "the wait was cancelled";
     case errc::disconnected:
@@ -36,6 +38,10 @@ std::string_view message_of(errc e) noexcept {
         return "the response has begun";
     case errc::too_long:
         return "more than the length that was announced";
+    case errc::taken:
+        return "the body is read in another way";
+    case errc::past:
+        return "another part was asked for since";
     }
     return "unknown error";
 }
@@ -57,7 +63,8 @@ int status_of(std::error_code e) noexcept {
     case errc::out_of_range:
     case errc::bad_encoding: return 400;
     case errc::wrong_type: return 415;
-    case errc::too_many: return 413;
+    case errc::too_many:
+    case errc::too_large: return 413;
     default: return 500; // the handler's own, or nobody is left to be told
     }
 }

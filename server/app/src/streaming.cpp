@@ -1,6 +1,7 @@
 // Bodies in pieces, as coroutines await them.
 #include "application.hpp"
 #include "chain.hpp"
+#include "multipart_reader.hpp"
 #include "pending.hpp"
 #include "resumption.hpp"
 
@@ -122,9 +123,13 @@ void application::written(net::worker& w, net::exchange& e) noexcept {
 using detail::checked_request;
 using detail::checked_response;
 
-awaitable<result<chunk>> request::read() {
-    detail::context& x = checked_request(x_);
+awaitable<result<chunk>> detail::read_body(context& of, bool for_parts) {
+    context& x = checked_request(of);
     if (!x.route_of->streamed) co_return make_error_code(errc::not_streamed);
+    if (!for_parts) {
+        if (x.parts) co_return make_error_code(errc::taken);
+        x.body_read = true;
+    }
     if (x.orphaned) co_return detail::disconnected(x);
     if (x.waits) co_return make_error_code(errc::busy);
     if (!x.body_open && !x.body_waits) {
@@ -136,6 +141,10 @@ awaitable<result<chunk>> request::read() {
     if (x.orphaned) co_return detail::disconnected(x);
     if (given_up) co_return make_error_code(errc::cancelled);
     co_return chunk{x.body};
+}
+
+awaitable<result<chunk>> request::read() {
+    return detail::read_body(x_, false);
 }
 
 awaitable<error_code> response::write(std::string_view piece) {

@@ -16,6 +16,7 @@ enum class errc : std::uint8_t {
     bad_encoding, // '%' without two hexadecimal digits, or an encoded NUL
     wrong_type,   // the content is of another type than what is asked for
     too_many,     // more pairs than limits::form_pairs
+    too_large,    // more bytes than the handler takes
     // Bodies in pieces.
     cancelled,    // the wait was, by the handler itself
     disconnected, // the peer has left, or its time is up
@@ -24,9 +25,11 @@ enum class errc : std::uint8_t {
     busy,         // one piece after the other: another read or write has not ended
     head_sent,    // it is too late for an interim response
     too_long,     // more than the length that was announced
+    taken,        // the body is read otherwise: by read(), or by next_part()
+    past,         // another part was asked for since
 };
 
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::too_long) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::past) + 1;
 
 // One line, without the peer's bytes in it: it may be sent as the detail of a problem.
 std::string_view message_of(errc e) noexcept;

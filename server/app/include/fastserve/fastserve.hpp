@@ -6,6 +6,7 @@
 #include <fastserve/files.hpp>
 #include <fastserve/form.hpp>
 #include <fastserve/middleware.hpp>
+#include <fastserve/multipart.hpp>
 #include <fastserve/request.hpp>
 #include <fastserve/response.hpp>
 #include <fastserve/router.hpp>

@@ -22,12 +22,14 @@ namespace fastserve {
 
 class form_data;   // form.hpp
 class form_values; // form.hpp
+class part;        // multipart.hpp
 class request;
 class worker;
 
 namespace http {
 struct field_line;
 struct head;
+struct multipart_limits;
 } // namespace http
 
 namespace detail {
@@ -141,7 +143,7 @@ public:
     //
     // Errors, never thrown: why the body ends before it is whole, after which the request is answered without the
     // handler (an http::errc: 400, 408 or 413), disconnected, cancelled (the body is not lost: read again), busy,
-    // not_streamed.
+    // not_streamed, taken.
     //
     // Read with a limit of time: Asio's operator || drops the value of what it did not choose, so that a piece which
     // comes in the same moment as the timer would be lost. Let a coroutine of one's own store it:
@@ -149,6 +151,16 @@ public:
     //     auto into = [&]() -> awaitable<> { piece = co_await q.read(); }; // a std::optional<result<chunk>>
     //     co_await (into() || awaitable<>(sleep_for(1s)));
     awaitable<result<chunk>> read();
+    // The next part of a multipart/form-data body on a streamed route; what of the part before was not read is passed
+    // over. Behind the last one it is a part that is_end(), however often it is asked for; see multipart.hpp.
+    //
+    // Limits: those of the first call. Without them http::multipart_limits as they are by default, and in all as much
+    // as the route takes (route_options::max_body), else limits::body_bytes.
+    //
+    // Errors, never thrown: those of http::multipart_errc, which are final; those of read(); taken, after read() was
+    // asked. With not_form_data, or another fault of Content-Type, nothing was read, and read() can be.
+    awaitable<result<part>> next_part();
+    awaitable<result<part>> next_part(const http::multipart_limits&);
     // The host the request is for: the target's authority when it has one, else Host (RFC 9112 3.2.2).
     std::string_view host() const noexcept;
     // 0 or 1 for HTTP/1.x.
