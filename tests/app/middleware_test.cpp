@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace fastserve::test {
@@ -243,6 +244,41 @@ TEST_F(Middleware, StandsInFrontOfNotFound) {
     EXPECT_EQ(r.status, 404);
     EXPECT_EQ(r.body, "not_found");
     EXPECT_EQ(trace, "a(-)1");
+}
+
+TEST_F(Middleware, LeavesItsFieldsToTheWordsOfOnError) {
+    app.on_error([this](const error_info& why, response& a) {
+        trace += 'e';
+        EXPECT_EQ(why.route_name, "");
+        ASSERT_NE(why.request, nullptr);
+        if (why.request->path() == "/broken") throw std::runtime_error("no words");
+        a.set("Allow", "nothing");
+        a.html("<p>" + std::string(why.request->path()));
+    });
+    app.get("/x", [] { return "x"; }).get("/broken", [] { return ""; });
+    app.use([](request&, response& a) { a.set("X-Before", "1"); });
+    app.use([](request& q, response& a, next rest) -> awaitable<> {
+        co_await rest();
+        a.set("X-Around", q.path());
+    });
+    app.use(hook('1'));
+    for (const auto& [path, method, status, allow] :
+         {std::tuple("/none", "GET", 404, "nothing"), std::tuple("/x", "POST", 405, "GET, HEAD, OPTIONS")}) {
+        const reply r = ask(path, "", method);
+        EXPECT_EQ(r.status, status) << path;
+        EXPECT_EQ(r.body, "<p>" + std::string(path)) << path;
+        EXPECT_EQ(r.field("Content-Type"), "text/html; charset=utf-8") << path;
+        EXPECT_EQ(r.field("Allow"), allow) << path;
+        EXPECT_EQ(r.field("X-Before"), "1") << path;
+        EXPECT_EQ(r.field("X-Around"), path) << path;
+        EXPECT_EQ(trace, "e1") << path;
+    }
+    const reply r = ask("/broken", "", "POST");
+    EXPECT_EQ(r.status, 405);
+    EXPECT_EQ(r.body, "Method Not Allowed\n");
+    EXPECT_EQ(r.field("Allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(ask("/x", "", "OPTIONS").status, 204);
+    EXPECT_EQ(trace, "1");
 }
 
 TEST_F(Middleware, AnswersPreflights) {

@@ -50,6 +50,8 @@ public:
 
     // The answer is an error that is not a handler's: in the words of on_error(), or its reason as text.
     void refuse(context&, int status, const std::exception_ptr& thrown = nullptr) noexcept;
+    // The same for a 404 or 405 behind middleware, which keeps what that has set: status and Allow are there already.
+    void refuse_unrouted(context&);
     // A responder's answer has arrived. Without a fill it was destroyed unanswered.
     void complete(net::worker&, context&, const fill&) noexcept;
     // On the thread of the handler: it has thrown, or, for a plain one, what stands in front of it.
@@ -101,6 +103,7 @@ private:
     void fail(context&, const std::exception_ptr&) noexcept;
     void log_failure(std::string_view what, std::string_view of, const std::exception_ptr&) const noexcept;
     bool word_refusal(const http::exchange& refused, http::exchange& page, int status) noexcept override;
+    // Into a response without a body.
     void answer_error(context&, const error_info&) noexcept;
     void make_page(context&, const error_page&, const error_info&) noexcept;
 

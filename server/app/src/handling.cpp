@@ -269,10 +269,18 @@ void application::log_failure(std::string_view what, std::string_view of, const 
 void application::refuse(context& x, int status, const std::exception_ptr& thrown) noexcept {
     // A plain handler works on borrowed bytes, which have gone once it has put off its answer.
     const bool gone = x.suspended && x.route_of->borrows;
+    x.response.reset();
     answer_error(x, {.status = status,
                      .request = gone ? nullptr : &x.asked,
                      .route_name = x.route_of ? std::string_view(x.route_of->name) : std::string_view(),
                      .thrown = thrown});
+}
+
+void application::refuse_unrouted(context& x) {
+    const std::string allow(x.response.get("Allow").value_or(std::string_view{}));
+    answer_error(x, {.status = x.response.status(), .request = &x.asked, .route_name = {}, .thrown = {}});
+    if (!allow.empty()) x.response.set("Allow", allow);
+    x.usable.set(usable_parts::both, x.route_of); // what stands around it goes on
 }
 
 bool application::word_refusal(const http::exchange& refused, http::exchange& page, int status) noexcept {
@@ -280,6 +288,7 @@ bool application::word_refusal(const http::exchange& refused, http::exchange& pa
     const context& of = static_cast<const context&>(refused);
     context& x = static_cast<context&>(page);
     const bool own = &of == &x; // else its handler has the request
+    x.response.reset();
     answer_error(x, {.status = status,
                      .request = own ? &x.asked : nullptr,
                      .route_name = of.route_of ? std::string_view(of.route_of->name) : std::string_view(),
@@ -290,7 +299,6 @@ bool application::word_refusal(const http::exchange& refused, http::exchange& pa
 void application::answer_error(context& x, const error_info& why) noexcept {
     http::response& r = x.response;
     try {
-        r.reset();
         r.status(why.status);
         if (const error_page* const page = routes_.on_error(); page && !x.head_sent) make_page(x, *page, why);
         if (r.kind() == http::body_kind::none) put_reason(r);

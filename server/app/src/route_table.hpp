@@ -26,17 +26,19 @@
 namespace fastserve::detail {
 
 struct route {
+    // For every request.
     std::unique_ptr<detail::handler> handler; // with what stands in front of it
-    middleware_list after;                    // hooks, in the order of their run
-    std::string name;                         // or the pattern
-    bool borrows = false;                     // needs head and body no longer than it runs
+    http::decision decision;                  // about each of its requests, once the table is frozen
+    unsigned max_in_flight = 0;
+    // Requests in its handler, on all workers; counted only where there is a limit.
+    mutable std::atomic<unsigned> in_flight{0};
+
+    middleware_list after; // hooks, in the order of their run
+    std::string name;      // or the pattern
+    bool borrows = false;  // needs head and body no longer than it runs
     bool streamed = false;
     std::optional<std::size_t> max_body;
     std::optional<std::chrono::milliseconds> deadline;
-    unsigned max_in_flight = 0;
-    http::decision decision; // about each of its requests, once the table is frozen
-    // Requests in its handler, on all workers; counted only where there is a limit.
-    mutable std::atomic<unsigned> in_flight{0};
 };
 
 // How errors are worded that are not a handler's.

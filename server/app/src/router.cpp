@@ -1,8 +1,7 @@
 #include <fastserve/router.hpp>
 
+#include "application.hpp"
 #include "route_table.hpp"
-
-#include <fastserve/http/status.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -37,9 +36,10 @@ std::unique_ptr<route> without_pattern(std::string_view name, const middleware_l
 }
 
 // The answer that is built in, where its status is set already.
-std::unique_ptr<handler> reason_as_text() {
+std::unique_ptr<handler> built_in() {
     return make_handler([](request&, response& a) {
-        if (a.status() != 204) a.text(std::string(http::reason(a.status())) + '\n');
+        context& x = context::of(a);
+        if (a.status() != 204) x.service->refuse_unrouted(x);
     });
 }
 
@@ -99,8 +99,8 @@ void route_table::freeze(const http::limits& l) {
     if (std::exchange(frozen_, true)) return;
     tree_ = builder_.build();
     const middleware_list used = root().used();
-    if (!used.empty()) other_method_ = without_pattern("other_method", used, reason_as_text());
-    if (!used.empty() && !for_not_found_) for_not_found_ = reason_as_text();
+    if (!used.empty()) other_method_ = without_pattern("other_method", used, built_in());
+    if (!used.empty() && !for_not_found_) for_not_found_ = built_in();
     if (for_not_found_) not_found_ = without_pattern("not_found", used, std::move(for_not_found_));
     for (const auto& r : routes_) decide(*r, l);
     if (not_found_) decide(*not_found_, l);

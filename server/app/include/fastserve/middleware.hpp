@@ -27,8 +27,9 @@
 //
 // What no route answers, which is not_found() and the router's own 404, 405 and answers to OPTIONS, runs all that was
 // used on the router itself, at any time, and nothing of groups. So one use() can answer the preflights of CORS. The
-// response has its status and Allow already, and the body of an error is put in at the end. Nothing runs for what is
-// refused before a route is looked for (400, 421), for OPTIONS *, and for TRACE and CONNECT where nothing is.
+// response has its status and Allow already, and the body of an error is put in at the end, in the words of on_error() if
+// it has any. Nothing runs for what is refused before a route is looked for (400, 421), for OPTIONS *, and for TRACE and
+// CONNECT where nothing is.
 //
 // In which order. From the outside inwards: the router's, then the group's, each as they were used, then the handler.
 // Who answers, or does not await next, ends it there. At last what was given to after(), from the inside outwards.
