@@ -48,6 +48,7 @@ public:
     void idle(net::worker&) noexcept override;
     http::refusal_writer* refusals() noexcept override { return this; }
 
+    std::size_t workers() const noexcept { return places_.size(); }
     // The answer is an error that is not a handler's: in the words of on_error(), or its reason as text.
     void refuse(context&, int status, const std::exception_ptr& thrown = nullptr) noexcept;
     // The same for a 404 or 405 behind middleware, which keeps what that has set: status and Allow are there already.

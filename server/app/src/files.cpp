@@ -12,8 +12,8 @@
 #include <fastserve/http/negotiation.hpp>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -30,8 +30,6 @@ namespace {
 
 // What is read of a file before it is sent. A peer that is slow holds so much, whatever the size of the file.
 constexpr std::size_t piece_bytes = 128 * 1024;
-// The most workers there are.
-constexpr std::size_t most_workers = 1024;
 
 files::folder_options folder_options_of(const files_options& o) {
     files::folder_options out;
@@ -71,8 +69,9 @@ struct file_handler::site {
     awaitable<> serve(request&, response&);
 
     // Of the worker that asks; made by it.
-    files::cache& cache_of(unsigned worker) {
-        std::unique_ptr<files::cache>& own = caches.at(worker);
+    files::cache& cache_of(const context& x) {
+        std::call_once(counted, [&] { caches.resize(x.service->workers()); });
+        std::unique_ptr<files::cache>& own = caches[x.on->index()];
         if (!own) own = std::make_unique<files::cache>(cache_options);
         return *own;
     }
@@ -81,7 +80,8 @@ struct file_handler::site {
     const std::string fallback;
     const files::cache_options cache_options;
     const std::uint64_t seed; // nobody can guess the boundary of a multipart answer
-    std::array<std::unique_ptr<files::cache>, most_workers> caches;
+    std::once_flag counted;                            // how many workers there are
+    std::vector<std::unique_ptr<files::cache>> caches; // by worker
 };
 
 file_handler::file_handler(const std::string& folder, const files_options& o)
@@ -154,7 +154,7 @@ awaitable<> send_pieces(const files::plan& p, int fd, response& a) {
 awaitable<> file_handler::site::serve(request& q, response& a) {
     context& x = file_access::of(q);
     const files::coding_order codings{http::coding_preferences(x.head)};
-    files::cache& cache = cache_of(q.on().index());
+    files::cache& cache = cache_of(x);
     const std::uint64_t now_ms = net::worker::clock_ms();
     const std::string_view below = x.params.value(x.params.size() - 1, x.matched_path());
 
