@@ -78,6 +78,30 @@ class SystemCalls(ProgramTest):
         self.assertGreaterEqual(total, 2.0, "less than one recv and one send: the count is wrong")
         self.assertLessEqual(total, ALLOWED)
 
+    def test_a_connection_of_one_request_is_accepted_with_it_and_ends_in_its_packet(self):
+        with tempfile.NamedTemporaryFile("r") as trace:
+            program = self.start("--listen", "127.0.0.1:0", "--workers", "1",
+                                 wrapper=("strace", "-f", "-e", "trace=recvfrom,sendto", "-o", trace.name))
+            port = program.port()
+            other = self.connect(port)
+            for _ in range(20):
+                client = self.connect(port)
+                self.assertEqual(other.get().status, 200)  # the worker has looked at its listener since
+                client.socket.sendall(REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+                self.assertEqual(client.read().status, 200)
+                self.assertTrue(client.at_end())
+            with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as children:
+                os.kill(int(children.read().split()[0]), signal.SIGTERM)
+            self.assertEqual(program.wait(), 0, program.said())
+            calls = trace.read()
+        answers = re.findall(r'sendto\(\d+, "HTTP/1.1 200.*', calls)
+        self.assertEqual(len(answers), 40, calls)
+        # In every other one the end of the stream would follow in a packet of its own, or the answer wait for it.
+        self.assertEqual(["MSG_MORE" in answer for answer in answers], [False, True] * 20, calls)
+        # Behind the last answer the drain asks connections that wait for what may have come.
+        serving = calls[:calls.rindex("sendto(")]
+        self.assertNotIn("EAGAIN", serving, "a connection was accepted before its request had come")
+
 
 if __name__ == "__main__":
     unittest.main()
